@@ -55,7 +55,7 @@ internal sealed class HistoryHandler(QueueStore store, TopicCatalogue catalogue)
         $"The log was opened anew as epoch {opening.Epoch}: check the places against its history (CheckHistory).";
 
     private async ValueTask<QueueOffset?> FindAsync(
-        FetchQueueKey queue, long position, CancellationToken cancellationToken)
+        QueueKey queue, long position, CancellationToken cancellationToken)
     {
         if (queue.Log != 0 || !catalogue.TryFindByQueue(queue.Id, out _))
             return null;

@@ -122,7 +122,7 @@ public sealed partial class EQueueAdmin
         QueueRoute found = route.FindQueue(topic, queue);
         if (position.KnownOffset is { } known)
             return known;
-        var request = new FindOffsetsRequest([position.ToQuestion(new FetchQueueKey(found.Log, found.Id))]);
+        var request = new FindOffsetsRequest([position.ToQuestion(new QueueKey(found.Log, found.Id))]);
         FindOffsetsResponse response =
             await _directory.InvokeAtAsync(route.AddressOf(found), request, cancellationToken)
             .ConfigureAwait(false);
@@ -149,7 +149,7 @@ public sealed partial class EQueueAdmin
         foreach (IGrouping<ServerAddress, QueueRoute> share in queues.GroupBy(route.AddressOf))
         {
             var keys = share.ToDictionary(
-                static queue => new FetchQueueKey(queue.Log, queue.Id), static queue => queue.Number);
+                static queue => new QueueKey(queue.Log, queue.Id), static queue => queue.Number);
             var request = new ReadOffsetsRequest(group, [.. keys.Keys]);
             ReadOffsetsResponse response = await _directory.InvokeAtAsync(share.Key, request, cancellationToken)
                 .ConfigureAwait(false);

@@ -224,7 +224,7 @@ public sealed class QueueReader : IClosable, IDisposable
         List<OffsetQuestion> questions = [];
         foreach (QueueRoute queue in queues)
         {
-            var key = new FetchQueueKey(queue.Log, queue.Id);
+            var key = new QueueKey(queue.Log, queue.Id);
             if (position.KnownOffset is null)
                 questions.Add(position.ToQuestion(key));
             if (_options.StopAtEnd)
@@ -238,7 +238,7 @@ public sealed class QueueReader : IClosable, IDisposable
         for (int i = 0; i < cursors.Length; i++)
         {
             QueueOffset offset = position.KnownOffset ?? answers[next++];
-            var key = new FetchQueueKey(queues[i].Log, queues[i].Id);
+            var key = new QueueKey(queues[i].Log, queues[i].Id);
             cursors[i] = new QueueCursor(topic, queues[i].Number, key, offset) { History = history };
             if (_options.StopAtEnd)
             {

@@ -44,7 +44,7 @@ public readonly record struct StartPosition
     internal QueueOffset? KnownOffset => _kind == Kind.Offset ? new QueueOffset(_value) : null;
 
     /// <summary>The question to the broker whose answer is the offset.</summary>
-    internal OffsetQuestion ToQuestion(FetchQueueKey queue) => new(queue, _kind switch
+    internal OffsetQuestion ToQuestion(QueueKey queue) => new(queue, _kind switch
     {
         Kind.Begin => OffsetQuestion.Begin,
         Kind.End => OffsetQuestion.End,

@@ -132,7 +132,7 @@ public sealed class BatchContentTests : IAsyncLifetime
         Assert.Equal(ErrorCode.None, await ProduceAsync(_queue, other, wanted));
 
         var asked = new FetchQueue(
-            new FetchQueueKey(0, _queue), new QueueOffset(0), -1, 1 << 20, wanted, new QueueOffset(-1));
+            new QueueKey(0, _queue), new QueueOffset(0), -1, 1 << 20, wanted, new QueueOffset(-1));
         FetchedQueue fetched = Assert.Single((await _peer.FetchAsync(Messages.Open(0, asked))).Queues);
 
         Assert.Equal(151, fetched.Header.Next.Value);
@@ -209,7 +209,7 @@ public sealed class BatchContentTests : IAsyncLifetime
 
     private static async Task<long> FindAsync(TestPeer peer, QueueId queue, long question) =>
         (await peer.InvokeAsync(new FindOffsetsRequest(
-            [new OffsetQuestion(new FetchQueueKey(0, queue), question)]))).Answers[0].Offset.Value;
+            [new OffsetQuestion(new QueueKey(0, queue), question)]))).Answers[0].Offset.Value;
 
     private async Task<(long Begin, long End)> EndsAsync(QueueId queue) =>
         (await BeginAsync(_peer, queue), await EndAsync(_peer, queue));

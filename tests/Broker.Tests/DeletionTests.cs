@@ -216,12 +216,12 @@ public sealed class DeletionTests : IDisposable
         peer.InvokeAsync(new CommitOffsetsRequest(
             group,
             Guid.Empty,
-            [new OffsetCommit(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]));
+            [new OffsetCommit(new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]));
 
     private static async Task<long> BeginAsync(TestPeer peer, QueueId queue)
     {
         FindOffsetsResponse found = await peer.InvokeAsync(new FindOffsetsRequest(
-            [new OffsetQuestion(new FetchQueueKey(0, queue), OffsetQuestion.Begin)]));
+            [new OffsetQuestion(new QueueKey(0, queue), OffsetQuestion.Begin)]));
         return found.Answers[0].Offset.Value;
     }
 

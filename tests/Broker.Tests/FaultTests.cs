@@ -147,11 +147,11 @@ public sealed class FaultTests : IAsyncLifetime
 
     private CommitOffsetsRequest Commit(long next) => new(
         "billing", Guid.Empty, [new OffsetCommit(
-            new FetchQueueKey(0, _queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
+            new QueueKey(0, _queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
 
     private async Task<long> ReadAsync() => Assert.Single(
         (await _peer.InvokeAsync(
-            new ReadOffsetsRequest("billing", [new FetchQueueKey(0, _queue)]))).Offsets).Next.Value;
+            new ReadOffsetsRequest("billing", [new QueueKey(0, _queue)]))).Offsets).Next.Value;
 
     private async Task<ProduceResult> SendWithDeadlineAsync(byte[] batch, int deadlineMs)
     {

@@ -145,7 +145,7 @@ public sealed class FetchTests : IAsyncLifetime
             Messages.Open(0, Messages.From(_queues[0], 0), Messages.From(_queues[1], 0)));
         await _producer.ProduceAsync(_queues[0], "a");
         await _producer.ProduceAsync(_queues[1], "b");
-        Fetched second = await _peer.FetchAsync(first.Next() with { Removed = [new FetchQueueKey(0, _queues[0])] });
+        Fetched second = await _peer.FetchAsync(first.Next() with { Removed = [new QueueKey(0, _queues[0])] });
         Assert.Equal(["b"], second.Bodies);
         Fetched third = await _peer.FetchAsync(second.Next() with { Queues = [Messages.From(_queues[1], 0)] });
         Assert.Equal(["b"], third.Bodies);
@@ -334,15 +334,15 @@ public sealed class FetchTests : IAsyncLifetime
     {
         ProduceResult first = await _producer.ProduceAsync(_queues[0], "a", "b");
         ProduceResult second = await _producer.ProduceAsync(_queues[0], "c");
-        var key = new FetchQueueKey(0, _queues[0]);
+        var key = new QueueKey(0, _queues[0]);
         FindOffsetsResponse found = await _peer.InvokeAsync(new FindOffsetsRequest(
         [
             new OffsetQuestion(key, OffsetQuestion.Begin),
             new OffsetQuestion(key, OffsetQuestion.End),
             new OffsetQuestion(key, 0),
             new OffsetQuestion(key, second.StoredTimeMs + 60_000),
-            new OffsetQuestion(new FetchQueueKey(0, new QueueId(9_999)), OffsetQuestion.End),
-            new OffsetQuestion(new FetchQueueKey(3, _queues[0]), OffsetQuestion.End),
+            new OffsetQuestion(new QueueKey(0, new QueueId(9_999)), OffsetQuestion.End),
+            new OffsetQuestion(new QueueKey(3, _queues[0]), OffsetQuestion.End),
         ]));
         Assert.Equal([0L, 3, 0, 3, -1, -1], found.Answers.Select(answer => answer.Offset.Value));
         Assert.Equal(

@@ -272,7 +272,7 @@ public sealed class GroupTests : IAsyncLifetime
     {
         await _peer.ProduceAsync(_queues[0], "a");
         OffsetCommit Offset(QueueId queue, long next, string? metadata = null, ushort log = 0) =>
-            new(new FetchQueueKey(log, queue), GroupGeneration.None, new QueueOffset(next), -1, metadata);
+            new(new QueueKey(log, queue), GroupGeneration.None, new QueueOffset(next), -1, metadata);
         CommitOffsetsResponse response = await _peer.InvokeAsync(new CommitOffsetsRequest(
             "billing",
             Guid.Empty,
@@ -359,11 +359,11 @@ public sealed class GroupTests : IAsyncLifetime
         Guid member, GroupGeneration generation, long next, string? metadata = null) => new(
         "billing",
         member,
-        [new OffsetCommit(new FetchQueueKey(0, _queues[0]), generation, new QueueOffset(next), 1, metadata)]);
+        [new OffsetCommit(new QueueKey(0, _queues[0]), generation, new QueueOffset(next), 1, metadata)]);
 
     private static IEnumerable<(string Topic, AssignedQueue Queue)> Flat(GroupHeartbeatResponse answer) =>
         answer.Assignment!.SelectMany(topic => topic.Queues.Select(queue => (topic.Topic, queue)));
 
     private async Task<CommittedOffset> ReadAsync(QueueId queue) => Assert.Single(
-        (await _peer.InvokeAsync(new ReadOffsetsRequest("billing", [new FetchQueueKey(0, queue)]))).Offsets);
+        (await _peer.InvokeAsync(new ReadOffsetsRequest("billing", [new QueueKey(0, queue)]))).Offsets);
 }

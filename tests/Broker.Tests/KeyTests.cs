@@ -79,9 +79,9 @@ public sealed class KeyTests : IAsyncLifetime
     public async Task GivenWhatCannotBeAskedFor_WhenLookedUp_ThenATypedErrorSaysWhy()
     {
         FindByKeyRequest good = Question(_queues[0], "a");
-        await RefusedAsync(ErrorCode.UnknownQueue, good with { Queue = new FetchQueueKey(0, new QueueId(9_999)) });
-        await RefusedAsync(ErrorCode.UnknownQueue, good with { Queue = new FetchQueueKey(1, _queues[0]) });
-        await RefusedAsync(ErrorCode.UnknownQueue, good with { Queue = new FetchQueueKey(0, QueueId.State) });
+        await RefusedAsync(ErrorCode.UnknownQueue, good with { Queue = new QueueKey(0, new QueueId(9_999)) });
+        await RefusedAsync(ErrorCode.UnknownQueue, good with { Queue = new QueueKey(1, _queues[0]) });
+        await RefusedAsync(ErrorCode.UnknownQueue, good with { Queue = new QueueKey(0, QueueId.State) });
         await RefusedAsync(ErrorCode.InvalidArgument, good with { Key = new byte[FindByKeyRequest.MaxKeyBytes + 1] });
         await RefusedAsync(ErrorCode.InvalidArgument, good with { From = new QueueOffset(-1) });
         await RefusedAsync(ErrorCode.InvalidArgument, good with { To = new QueueOffset(-2) });
@@ -93,7 +93,7 @@ public sealed class KeyTests : IAsyncLifetime
 
     private static FindByKeyRequest Question(QueueId queue, string key) => new()
     {
-        Queue = new FetchQueueKey(0, queue),
+        Queue = new QueueKey(0, queue),
         Key = System.Text.Encoding.UTF8.GetBytes(key),
         MaxCount = 100,
     };

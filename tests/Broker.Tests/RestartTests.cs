@@ -147,8 +147,8 @@ public sealed class RestartTests
     private static CommitOffsetsRequest Commit(QueueId queue, long next) => new(
         "billing",
         Guid.Empty,
-        [new OffsetCommit(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
+        [new OffsetCommit(new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
 
     private static async Task<CommittedOffset> ReadAsync(TestPeer peer, QueueId queue) => Assert.Single(
-        (await peer.InvokeAsync(new ReadOffsetsRequest("billing", [new FetchQueueKey(0, queue)]))).Offsets);
+        (await peer.InvokeAsync(new ReadOffsetsRequest("billing", [new QueueKey(0, queue)]))).Offsets);
 }

@@ -82,7 +82,7 @@ public sealed class RetentionTests
     private static async Task<long[]> BeginsAsync(TestPeer peer, QueueId[] queues)
     {
         FindOffsetsResponse found = await peer.InvokeAsync(new FindOffsetsRequest(
-            [.. queues.Select(queue => new OffsetQuestion(new FetchQueueKey(0, queue), OffsetQuestion.Begin))]));
+            [.. queues.Select(queue => new OffsetQuestion(new QueueKey(0, queue), OffsetQuestion.Begin))]));
         return [.. found.Answers.Select(answer => answer.Offset.Value)];
     }
 }

@@ -188,7 +188,7 @@ public sealed class SettingEffectTests
     private static async Task<long> BeginAsync(TestPeer peer, QueueId queue)
     {
         FindOffsetsResponse found = await peer.InvokeAsync(new FindOffsetsRequest(
-            [new OffsetQuestion(new FetchQueueKey(0, queue), OffsetQuestion.Begin)]));
+            [new OffsetQuestion(new QueueKey(0, queue), OffsetQuestion.Begin)]));
         return found.Answers[0].Offset.Value;
     }
 

@@ -55,7 +55,7 @@ public sealed class TextFieldTests : IAsyncLifetime
         _broker = await TestBroker.StartAsync();
         _peer = await _broker.ConnectAsync();
         TopicDescription topic = await _peer.CreateTopicAsync("orders");
-        var key = new FetchQueueKey(0, topic.Queues[0].Id);
+        var key = new QueueKey(0, topic.Queues[0].Id);
         var offset = new OffsetCommit(key, new GroupGeneration(-1), new QueueOffset(0), -1, "words");
         _samples =
         [

@@ -152,7 +152,7 @@ public sealed class FetchFaultTests
         await using var directory = new BrokerDirectory(new ClientOptions { Addresses = fake.Address });
         await using var stream = new MessageStream(directory, new ReaderOptions(), group: null);
         FetchSession session = stream.GetSession(ServerAddress.ParseList(fake.Address)[0]);
-        var key = new FetchQueueKey(0, new QueueId(1));
+        var key = new QueueKey(0, new QueueId(1));
         var former = new QueueCursor("t", 0, key, new QueueOffset(0));
         stream.Add(session, former);
         await Eventually.TrueAsync(() => fake.FetchCount == 3); // the last is parked

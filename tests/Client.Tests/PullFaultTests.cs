@@ -57,7 +57,7 @@ public sealed class PullFaultTests
         await using FakeQueue fake = await FakeQueue.StartAsync(2);
         await using var directory = new BrokerDirectory(new ClientOptions { Addresses = fake.Address });
         await using var stream = new MessageStream(directory, new ReaderOptions { StopAtEnd = true }, group: null);
-        var key = new FetchQueueKey(0, new QueueId(1));
+        var key = new QueueKey(0, new QueueId(1));
         stream.Add(
             stream.GetSession(ServerAddress.ParseList(fake.Address)[0]),
             new QueueCursor("t", 0, key, new QueueOffset(0)));

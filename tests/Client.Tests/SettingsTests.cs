@@ -90,7 +90,7 @@ public sealed class SettingsTests
     [Fact]
     public void GivenSequencesNearTheirEnd_WhenBatchesAreNumbered_ThenTheyGoOnAtZero()
     {
-        var queue = new QueueLane(null!, 0, new FetchQueueKey(0, new QueueId(1)), null!, 4096)
+        var queue = new QueueLane(null!, 0, new QueueKey(0, new QueueId(1)), null!, 4096)
         {
             NextSequence = int.MaxValue - 1,
         };

@@ -21,7 +21,7 @@ internal sealed class QueueWatch : IAsyncDisposable
     private static readonly TimeSpan Wait = new ReaderOptions().MaxFetchWait;
 
     private readonly RemotingClient _client;
-    private readonly Dictionary<FetchQueueKey, string> _topicOf = [];
+    private readonly Dictionary<QueueKey, string> _topicOf = [];
     private uint _sessionId;
 
     public QueueWatch(string server)
@@ -76,7 +76,7 @@ internal sealed class QueueWatch : IAsyncDisposable
             if (!FetchedQueueHeader.TryRead(payload.Span[FetchResponseHeader.Size..], out FetchedQueueHeader queue))
                 throw NotUnderstood();
             return queue.Error == ErrorCode.None
-                ? _topicOf[new FetchQueueKey(queue.Log, queue.Queue)]
+                ? _topicOf[new QueueKey(queue.Log, queue.Queue)]
                 : throw LoadException.Failed($"a queue cannot be fetched: {queue.Error}");
         }
     }
@@ -124,7 +124,7 @@ internal sealed class QueueWatch : IAsyncDisposable
             if (topic.Error != ErrorCode.None)
                 throw LoadException.Failed($"no way to {topic.Topic}: {topic.Error}");
             foreach (QueueRoute queue in topic.Queues)
-                _topicOf[new FetchQueueKey(queue.Log, queue.Id)] = topic.Topic;
+                _topicOf[new QueueKey(queue.Log, queue.Id)] = topic.Topic;
         }
     }
 }

@@ -276,7 +276,7 @@ internal sealed partial class FetchHandler : IDisposable
         session.Request = request;
         bool isOurs = session.TryMove(FetchPhase.Idle, FetchPhase.Serving);
         System.Diagnostics.Debug.Assert(isOurs, "Only the receive loop takes a session out of rest.");
-        foreach (FetchQueueKey removed in request.Removed)
+        foreach (QueueKey removed in request.Removed)
         {
             if (session.Queues.TryGetValue(removed, out SessionQueue? queue))
                 Leave(session, queue);

@@ -52,7 +52,7 @@ internal sealed class FetchSession(
 
     public uint Id { get; } = id;
 
-    public Dictionary<FetchQueueKey, SessionQueue> Queues { get; } = [];
+    public Dictionary<QueueKey, SessionQueue> Queues { get; } = [];
 
     /// <summary>Queues that may have something to give, in the order in which they get their turn.</summary>
     public Queue<SessionQueue> Ready { get; } = new();
@@ -137,7 +137,7 @@ internal sealed class FetchSession(
     {
         while (_woken.TryDequeue(out QueueId queue))
         {
-            if (!Queues.TryGetValue(new FetchQueueKey(0, queue), out SessionQueue? noted))
+            if (!Queues.TryGetValue(new QueueKey(0, queue), out SessionQueue? noted))
                 continue;
             noted.IsWatched = false;
             MakeReady(noted);

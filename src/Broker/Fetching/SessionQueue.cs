@@ -3,9 +3,9 @@ using EQueue.Protocol;
 namespace EQueue.Broker;
 
 /// <summary>A queue of a fetch session. Belongs to whoever serves the session.</summary>
-internal sealed class SessionQueue(FetchQueueKey key, Topic? topic)
+internal sealed class SessionQueue(QueueKey key, Topic? topic)
 {
-    public FetchQueueKey Key { get; } = key;
+    public QueueKey Key { get; } = key;
 
     /// <summary>As it was when the queue came; null: it has none.</summary>
     public Topic? Topic { get; } = topic;

@@ -31,7 +31,7 @@ internal sealed class CommitHandler(
         if (request.Queues is { } asked)
             RepeatRules.Check(asked, "Queue");
         Group? group = groups.Find(name);
-        IReadOnlyList<FetchQueueKey> queues = request.Queues
+        IReadOnlyList<QueueKey> queues = request.Queues
             ?? group?.CommittedQueues(instance).Where(queue => catalogue.TryFindByQueue(queue.Id, out _)).ToArray()
             ?? [];
         return ValueTask.FromResult(new ReadOffsetsResponse(new LazyList<CommittedOffset>(
@@ -233,7 +233,7 @@ internal sealed class CommitHandler(
         string name = GroupTable.NameOf(group.Name, instance);
         var changes = new List<CommitWaiter.Change>(results.Length);
         var entries = new List<StateEntry>(results.Length);
-        var named = new Dictionary<FetchQueueKey, QueueOffset>();
+        var named = new Dictionary<QueueKey, QueueOffset>();
         for (int i = 0; i < results.Length; i++)
         {
             OffsetCommit wanted = request.Offsets[i];

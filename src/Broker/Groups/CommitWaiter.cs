@@ -57,5 +57,5 @@ internal sealed class CommitWaiter(
         peer.EndRequest();
     }
 
-    internal readonly record struct Change(int Index, FetchQueueKey Queue, GroupOffset Offset);
+    internal readonly record struct Change(int Index, QueueKey Queue, GroupOffset Offset);
 }

@@ -68,14 +68,14 @@ internal sealed class Group(string name, GroupRoster roster) : IDeadline
         _offsets.Keys.Where(key => key.Instance is not null).Select(key => key.Instance!).ToHashSet();
 
     /// <summary>Queues with progress: the group's own, or one instance's.</summary>
-    public IEnumerable<FetchQueueKey> CommittedQueues(string? instance) =>
+    public IEnumerable<QueueKey> CommittedQueues(string? instance) =>
         _offsets.Keys.Where(key => key.Instance == instance).Select(key => key.Queue);
 
-    public GroupOffset? Find(string? instance, FetchQueueKey queue) =>
+    public GroupOffset? Find(string? instance, QueueKey queue) =>
         _offsets.TryGetValue(new ProgressKey(instance, queue), out VisibleOffset? visible) ? visible.Offset : null;
 
     /// <summary>Makes an offset visible, unless a later commit is.</summary>
-    public void Publish(string? instance, FetchQueueKey queue, GroupOffset offset, long commit) =>
+    public void Publish(string? instance, QueueKey queue, GroupOffset offset, long commit) =>
         _offsets.AddOrUpdate(
             new ProgressKey(instance, queue),
             static (_, next) => next,
@@ -100,4 +100,4 @@ internal sealed class Group(string name, GroupRoster roster) : IDeadline
 }
 
 /// <summary>Whose progress in which queue: the group's own, or one instance's.</summary>
-internal readonly record struct ProgressKey(string? Instance, FetchQueueKey Queue);
+internal readonly record struct ProgressKey(string? Instance, QueueKey Queue);

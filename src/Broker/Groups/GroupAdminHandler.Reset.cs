@@ -112,10 +112,10 @@ internal sealed partial class GroupAdminHandler
                 : new ResetGoal(topic.Name, number, default, default, ErrorCode.UnknownQueue)),
     ];
 
-    private ResetGoal[] GoalsOf(IEnumerable<FetchQueueKey> queues)
+    private ResetGoal[] GoalsOf(IEnumerable<QueueKey> queues)
     {
         var goals = new List<ResetGoal>();
-        foreach (FetchQueueKey queue in queues)
+        foreach (QueueKey queue in queues)
         {
             if (catalogue.TryFindByQueue(queue.Id, out Topic? topic) && store.TryGetQueue(queue.Id, out QueueView view))
                 goals.Add(new ResetGoal(topic.Name, view.Number, queue.Id, default, ErrorCode.None));
@@ -147,7 +147,7 @@ internal sealed partial class GroupAdminHandler
         if (goal.Error != ErrorCode.None)
             return new ResetQueue(goal.Topic, goal.Number, goal.Error, none, none);
         // As the log has it: a last commit may be under way, and what is stored here comes behind it.
-        QueueOffset? from = state.FindOffset(new GroupOffsetKey(name, new FetchQueueKey(0, goal.Queue)))?.Next;
+        QueueOffset? from = state.FindOffset(new GroupOffsetKey(name, new QueueKey(0, goal.Queue)))?.Next;
         if (!catalogue.TryFindByQueue(goal.Queue, out _) || !store.TryGetQueue(goal.Queue, out QueueView view))
             return new ResetQueue(goal.Topic, goal.Number, ErrorCode.UnknownQueue, from ?? none, none);
         return goal.Reset.Place(view, from) is { } to
@@ -170,7 +170,7 @@ internal sealed partial class GroupAdminHandler
         {
             if (queues[i].Error == ErrorCode.None)
             {
-                var queue = new FetchQueueKey(0, goals[i].Queue);
+                var queue = new QueueKey(0, goals[i].Queue);
                 var offset = new GroupOffset(queues[i].To, -1, nowMs, generation, null);
                 changes.Add(new ProgressChange(new ProgressKey(request.InstanceId, queue), offset));
                 growth += rules.GrowthOf(new GroupOffsetKey(name, queue), offset);

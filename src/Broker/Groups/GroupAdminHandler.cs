@@ -248,7 +248,7 @@ internal sealed partial class GroupAdminHandler(
         var rows = new Dictionary<ProgressKey, QueueRow>();
         foreach (ProgressKey key in group.Progress)
             rows.Add(key, new QueueRow(key, -1, -1));
-        HashSet<FetchQueueKey> known = [.. rows.Keys.Select(key => key.Queue)];
+        HashSet<QueueKey> known = [.. rows.Keys.Select(key => key.Queue)];
         bool isBroadcast = group.Roster.Kind == GroupKind.Broadcast;
         var places =
             members.Select((member, place) => KeyValuePair.Create(member, place)).ToDictionary();

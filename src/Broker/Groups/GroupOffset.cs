@@ -8,7 +8,7 @@ namespace EQueue.Broker;
 /// <summary>
 /// Names the progress of one group in one queue; of one instance of a broadcast group as <c>group/instance</c>.
 /// </summary>
-internal readonly record struct GroupOffsetKey(string Group, FetchQueueKey Queue);
+internal readonly record struct GroupOffsetKey(string Group, QueueKey Queue);
 
 /// <summary>The progress of a group in a queue.</summary>
 /// <remarks>
@@ -55,7 +55,7 @@ internal sealed record GroupOffset(
         if (record.Key.Length <= KeyHeadSize)
             throw new InvalidDataException($"Group offset record has a key of {record.Key.Length} bytes.");
         var reader = new PayloadReader(record.Key);
-        var queue = FetchQueueKey.Read(ref reader);
+        var queue = QueueKey.Read(ref reader);
         return new GroupOffsetKey(Encoding.UTF8.GetString(record.Key[KeyHeadSize..]), queue);
     }
 

@@ -56,5 +56,5 @@ internal sealed class GroupRemover(ProgressWriter progress)
 
     /// <summary>Removes what is not there: visible no sooner than what is under way.</summary>
     private static ProgressChange NothingIn(Topic topic) =>
-        new(new ProgressKey(null, new FetchQueueKey(0, topic.Queues[0])), null);
+        new(new ProgressKey(null, new QueueKey(0, topic.Queues[0])), null);
 }

@@ -55,7 +55,7 @@ internal sealed partial class GroupRoster
     /// <param name="owned">What it had, with grants of an earlier epoch.</param>
     /// <param name="committedIn">The generation of a queue's last commit; null = none.</param>
     public void Claim(
-        GroupMember member, IEnumerable<OwnedQueue> owned, Func<FetchQueueKey, GroupGeneration?> committedIn)
+        GroupMember member, IEnumerable<OwnedQueue> owned, Func<QueueKey, GroupGeneration?> committedIn)
     {
         if (!IsSettling || Kind == GroupKind.Broadcast)
             return;

@@ -16,8 +16,8 @@ internal sealed partial class GroupRoster(
     private readonly Dictionary<Guid, GroupMember> _members = [];
     private readonly Dictionary<string, GroupMember> _instances = [];
     private readonly SortedDictionary<string, RosterTopic> _topics = new(StringComparer.Ordinal);
-    private readonly Dictionary<FetchQueueKey, RosterQueue> _queues = [];
-    private readonly Dictionary<FetchQueueKey, int> _pendingCommits = [];
+    private readonly Dictionary<QueueKey, RosterQueue> _queues = [];
+    private readonly Dictionary<QueueKey, int> _pendingCommits = [];
     private TimeSpan? _settlesUntil;
     private long _bytes;
     private bool _isStale;
@@ -87,13 +87,13 @@ internal sealed partial class GroupRoster(
             return;
         }
 
-        Dictionary<FetchQueueKey, RosterQueue> left = read.Queues.ToDictionary(queue => queue.Key);
+        Dictionary<QueueKey, RosterQueue> left = read.Queues.ToDictionary(queue => queue.Key);
         _bytes += (long)RosterSize.Queue * (queues.Count - left.Count);
         read.Queues =
         [
-            .. queues.Select((id, number) => left.Remove(new FetchQueueKey(0, id), out RosterQueue? kept)
+            .. queues.Select((id, number) => left.Remove(new QueueKey(0, id), out RosterQueue? kept)
                 ? kept
-                : new RosterQueue(topic, number, new FetchQueueKey(0, id))),
+                : new RosterQueue(topic, number, new QueueKey(0, id))),
         ];
         foreach (RosterQueue gone in left.Values)
             Drop(gone);
@@ -109,11 +109,11 @@ internal sealed partial class GroupRoster(
     }
 
     /// <summary>A commit of the queue enters the log.</summary>
-    public void BeginCommit(FetchQueueKey queue) =>
+    public void BeginCommit(QueueKey queue) =>
         _pendingCommits[queue] = _pendingCommits.GetValueOrDefault(queue) + 1;
 
     /// <summary>A commit of the queue is visible.</summary>
-    public void EndCommit(FetchQueueKey queue)
+    public void EndCommit(QueueKey queue)
     {
         if (--_pendingCommits[queue] > 0)
             return;
@@ -123,7 +123,7 @@ internal sealed partial class GroupRoster(
     }
 
     /// <summary>Whether a member may commit in a queue.</summary>
-    public ErrorCode CheckCommit(GroupMember member, FetchQueueKey key, GroupGeneration grant)
+    public ErrorCode CheckCommit(GroupMember member, QueueKey key, GroupGeneration grant)
     {
         if (Kind == GroupKind.Broadcast)
             return ErrorCode.None;

@@ -160,10 +160,10 @@ internal sealed partial class HeartbeatHandler : IDisposable
     }
 
     /// <summary>A commit is visible: what waited for it may pass on.</summary>
-    public void OnCommitVisible(Group group, IEnumerable<FetchQueueKey> queues) =>
+    public void OnCommitVisible(Group group, IEnumerable<QueueKey> queues) =>
         TurnAlone(group, (_, _) =>
         {
-            foreach (FetchQueueKey queue in queues)
+            foreach (QueueKey queue in queues)
                 group.Roster.EndCommit(queue);
         });
 

@@ -3,13 +3,13 @@ using EQueue.Protocol;
 namespace EQueue.Broker;
 
 /// <summary>A queue that a group reads: who has it and who shall have it. Guarded by the group's gate.</summary>
-internal sealed class RosterQueue(string topic, int number, FetchQueueKey key)
+internal sealed class RosterQueue(string topic, int number, QueueKey key)
 {
     public string Topic { get; } = topic;
 
     public int Number { get; } = number;
 
-    public FetchQueueKey Key { get; } = key;
+    public QueueKey Key { get; } = key;
 
     /// <summary>Whether it may be read; one that may not is nobody's to have.</summary>
     public bool IsReadable { get; set; } = true;

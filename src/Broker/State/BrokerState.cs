@@ -140,7 +140,7 @@ internal sealed class BrokerState : IStateMachine
     /// Forgets the progress in queues that do not exist (any more), so that snapshots do not carry it on.
     /// </summary>
     /// <returns>Offsets forgotten.</returns>
-    public int ForgetOffsets(Predicate<FetchQueueKey> isGone)
+    public int ForgetOffsets(Predicate<QueueKey> isGone)
     {
         int forgotten = 0;
         foreach (GroupOffsetKey key in _offsets.Keys)

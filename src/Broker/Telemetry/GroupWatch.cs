@@ -81,7 +81,7 @@ internal sealed class GroupWatch(BrokerParts parts, GroupInstruments instruments
 
     private static HashSet<ProgressKey> KeysOf(Group group)
     {
-        FetchQueueKey[] read;
+        QueueKey[] read;
         lock (group.Gate)
             read = group.Roster.Kind == GroupKind.Broadcast ? [] : [.. group.Roster.Queues.Select(queue => queue.Key)];
         HashSet<ProgressKey> keys = [.. group.Progress];

@@ -33,7 +33,7 @@ internal sealed class QueueDrain
     {
         if (queue.Start.Value >= queue.StagedEnd.Value)
             return true;
-        var key = new FetchQueueKey(0, queue.Id);
+        var key = new QueueKey(0, queue.Id);
         foreach ((Group group, string? instance) in _readers)
         {
             if (group.Find(instance, key) is not { } committed || committed.Next.Value < queue.StagedEnd.Value)

@@ -37,7 +37,7 @@ internal sealed class MessageFinder : IAsyncDisposable
             ServerAddress address = route.AddressOf(queue);
             if (!finder._links.TryGetValue(address, out BrokerLink? link))
                 finder._links.Add(address, link = directory.Open(address));
-            var key = new FetchQueueKey(queue.Log, queue.Id);
+            var key = new QueueKey(queue.Log, queue.Id);
             finder._queues.Add(new QueuePeek(link, directory.Options, topic, queue.Number, key));
         }
 

@@ -8,7 +8,7 @@ namespace EQueue.Client;
 internal delegate bool RecordVisitor(QueueOffset offset, long storedTimeMs, RecordView record);
 
 /// <summary>Looks into one queue at its broker: single requests, no session that lasts.</summary>
-internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string topic, int number, FetchQueueKey key)
+internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string topic, int number, QueueKey key)
 {
     public int Number => number;
 

@@ -30,7 +30,7 @@ internal sealed class MemberQueue(string topic, AssignedQueue assigned)
 
     public int Number { get; } = assigned.Number;
 
-    public FetchQueueKey Key { get; } = assigned.Queue;
+    public QueueKey Key { get; } = assigned.Queue;
 
     /// <summary>The generation in which it was given.</summary>
     public GroupGeneration Grant { get; private set; } = assigned.Grant;

@@ -5,7 +5,7 @@ namespace EQueue.Client;
 /// <content>From a list that the broker told to queues that are read, and back.</content>
 internal sealed partial class MemberSession
 {
-    private readonly Dictionary<FetchQueueKey, MemberQueue> _queues = [];
+    private readonly Dictionary<QueueKey, MemberQueue> _queues = [];
     private readonly WakeSignal _releases = new();
 
     /// <summary>The queues that are read, and those that the application has yet to let go.</summary>
@@ -62,7 +62,7 @@ internal sealed partial class MemberSession
 
             if (answer.Assignment is { } assignment)
             {
-                HashSet<FetchQueueKey> told = Take(assignment, isRestart || _terms.Options.IsBroadcast, dropped);
+                HashSet<QueueKey> told = Take(assignment, isRestart || _terms.Options.IsBroadcast, dropped);
                 GiveUp(told, isRestart, revoked, dropped);
             }
         }
@@ -77,10 +77,10 @@ internal sealed partial class MemberSession
 
     /// <summary>Takes up what is new. Under the gate.</summary>
     /// <returns>Every queue that was told.</returns>
-    private HashSet<FetchQueueKey> Take(
+    private HashSet<QueueKey> Take(
         IReadOnlyList<AssignedTopic> assignment, bool isRenewal, List<QueueCursor> dropped)
     {
-        HashSet<FetchQueueKey> told = [];
+        HashSet<QueueKey> told = [];
         foreach (AssignedTopic topic in assignment)
         {
             foreach (AssignedQueue queue in topic.Queues)
@@ -113,7 +113,7 @@ internal sealed partial class MemberSession
 
     /// <summary>Begins to release what is missing. Under the gate.</summary>
     private void GiveUp(
-        HashSet<FetchQueueKey> told, bool isRestart, List<QueueCursor> revoked, List<QueueCursor> dropped)
+        HashSet<QueueKey> told, bool isRestart, List<QueueCursor> revoked, List<QueueCursor> dropped)
     {
         foreach (MemberQueue? queue in _queues.Values.Where(queue => !told.Contains(queue.Key)).ToArray())
         {

@@ -105,8 +105,8 @@ internal sealed partial class MemberSession
 
     private async ValueTask<List<(MemberQueue Queue, QueueCursor Cursor)>> FindPlacesAsync(MemberQueue[] queues)
     {
-        FetchQueueKey[] keys = [.. queues.Select(static queue => queue.Key)];
-        Dictionary<FetchQueueKey, long> places = [];
+        QueueKey[] keys = [.. queues.Select(static queue => queue.Key)];
+        Dictionary<QueueKey, long> places = [];
         if (_terms.KeepsProgress)
         {
             ReadOffsetsResponse answer = await Link.InvokeAsync(

@@ -25,7 +25,7 @@ internal sealed partial class FetchSession
                 new QueueOffset(cursor.Processed)));
         }
 
-        FetchQueueKey[] removed = isNew || _removed.Count == 0 ? [] : [.. _removed];
+        QueueKey[] removed = isNew || _removed.Count == 0 ? [] : [.. _removed];
         _changed.Clear();
         _removed.Clear();
         return new FetchRequest
@@ -84,7 +84,7 @@ internal sealed partial class FetchSession
     /// <summary>Under the gate.</summary>
     private void TakeQueue(FetchedAnswer answer, in FetchedQueueHeader queue, ReadOnlyMemory<byte> entries)
     {
-        if (!_queues.TryGetValue(new FetchQueueKey(queue.Log, queue.Queue), out QueueCursor? cursor)
+        if (!_queues.TryGetValue(new QueueKey(queue.Log, queue.Queue), out QueueCursor? cursor)
             || cursor.IsRemoved || _changed.Contains(cursor))
         {
             return;

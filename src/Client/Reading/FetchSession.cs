@@ -30,9 +30,9 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     private readonly ReaderOptions _options;
     private readonly ClientOptions _client;
     private readonly ILogger _logger;
-    private readonly Dictionary<FetchQueueKey, QueueCursor> _queues = [];
+    private readonly Dictionary<QueueKey, QueueCursor> _queues = [];
     private readonly HashSet<QueueCursor> _changed = [];
-    private readonly List<FetchQueueKey> _removed = [];
+    private readonly List<QueueKey> _removed = [];
     private readonly Stack<FetchedAnswer> _free = new();
     private readonly CancellationTokenSource _closing = new();
     private readonly TimeSpan _maxWait;

@@ -9,7 +9,7 @@ namespace EQueue.Client;
 /// Fetch fields belong to the <see cref="FetchSession"/> and are used under its lock; the delivered offset belongs to
 /// the reader's thread; processed, committed, grant and end are written by one thread and read by any.
 /// </remarks>
-internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, QueueOffset start)
+internal sealed class QueueCursor(string topic, int number, QueueKey key, QueueOffset start)
 {
     private long _processed = start.Value;
     private readonly long _start = start.Value;
@@ -25,7 +25,7 @@ internal sealed class QueueCursor(string topic, int number, FetchQueueKey key, Q
 
     public int Number { get; } = number;
 
-    public FetchQueueKey Key { get; } = key;
+    public QueueKey Key { get; } = key;
 
     /// <summary>Where it is fetched.</summary>
     public FetchSession Session { get; set; } = null!;

@@ -48,7 +48,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     private readonly ILogger _logger;
     private readonly ITimer _timer;
     private readonly CancellationTokenSource _closing = new();
-    private readonly Dictionary<FetchQueueKey, QueueLane> _queues = [];
+    private readonly Dictionary<QueueKey, QueueLane> _queues = [];
     private readonly Queue<QueueLane> _ready = new();
     private readonly ProduceRequest[] _requests;
     private readonly Stack<ProduceRequest> _freeRequests = new();
@@ -114,7 +114,7 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     /// </summary>
     public QueueLane GetQueue(TopicLane topic, QueueRoute route, SendBound? bound)
     {
-        var key = new FetchQueueKey(route.Log, route.Id);
+        var key = new QueueKey(route.Log, route.Id);
         using (_gate.Enter())
         {
             if (!_queues.TryGetValue(key, out QueueLane? queue))

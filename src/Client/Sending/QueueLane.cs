@@ -4,7 +4,7 @@ namespace EQueue.Client;
 
 /// <summary>A queue as a producer sees it: the open batch, the closed ones in order, the next sequence.</summary>
 /// <remarks>Everything but the identity belongs to the gate of <see cref="Broker"/>.</remarks>
-internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, BrokerLane broker, int bufferBytes)
+internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, BrokerLane broker, int bufferBytes)
 {
     private SendBatch? _last;
     private long _nextOrdinal;
@@ -18,7 +18,7 @@ internal sealed class QueueLane(TopicLane topic, int number, FetchQueueKey key, 
     /// <summary>The queue's number in the topic, unique over the brokers.</summary>
     public int Number { get; } = number;
 
-    public FetchQueueKey Key { get; } = key;
+    public QueueKey Key { get; } = key;
 
     public BrokerLane Broker { get; } = broker;
 

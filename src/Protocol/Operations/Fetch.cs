@@ -49,7 +49,7 @@ public readonly record struct FetchRequest : IPayload<FetchRequest>
     public IReadOnlyList<FetchQueue> Queues { get => field ?? []; init; }
 
     /// <summary>Queues that leave the session.</summary>
-    public IReadOnlyList<FetchQueueKey> Removed { get => field ?? []; init; }
+    public IReadOnlyList<QueueKey> Removed { get => field ?? []; init; }
 
     /// <inheritdoc/>
     public static FetchRequest Read(ref PayloadReader reader) => new()
@@ -61,7 +61,7 @@ public readonly record struct FetchRequest : IPayload<FetchRequest>
         MaxWaitMs = ReadSize(ref reader),
         Isolation = (FetchIsolation)reader.ReadByte(),
         Queues = reader.ReadList<FetchQueue>(FetchQueue.Size),
-        Removed = reader.ReadList<FetchQueueKey>(FetchQueueKey.Size),
+        Removed = reader.ReadList<QueueKey>(QueueKey.Size),
     };
 
     /// <inheritdoc/>
@@ -95,14 +95,14 @@ public readonly record struct FetchRequest : IPayload<FetchRequest>
 /// ones = every message.</param>
 /// <param name="Progress">Messages before this offset are processed; -1 = not told.</param>
 public readonly record struct FetchQueue(
-    FetchQueueKey Queue, QueueOffset Offset, int LastEpoch, int MaxBytes, uint TagMask, QueueOffset Progress)
+    QueueKey Queue, QueueOffset Offset, int LastEpoch, int MaxBytes, uint TagMask, QueueOffset Progress)
     : IPayload<FetchQueue>
 {
-    internal const int Size = FetchQueueKey.Size + 8 + 4 + 4 + 4 + 8;
+    internal const int Size = QueueKey.Size + 8 + 4 + 4 + 4 + 8;
 
     /// <inheritdoc/>
     public static FetchQueue Read(ref PayloadReader reader) => new(
-        FetchQueueKey.Read(ref reader),
+        QueueKey.Read(ref reader),
         new QueueOffset(reader.ReadInt64()),
         reader.ReadInt32(),
         reader.ReadInt32(),
@@ -118,23 +118,6 @@ public readonly record struct FetchQueue(
         writer.WriteInt32(MaxBytes);
         writer.WriteUInt32(TagMask);
         writer.WriteInt64(Progress.Value);
-    }
-}
-
-/// <summary>A queue by log and id.</summary>
-public readonly record struct FetchQueueKey(ushort Log, QueueId Id) : IPayload<FetchQueueKey>
-{
-    internal const int Size = 2 + 4;
-
-    /// <inheritdoc/>
-    public static FetchQueueKey Read(ref PayloadReader reader) =>
-        new(reader.ReadUInt16(), new QueueId(reader.ReadUInt32()));
-
-    /// <inheritdoc/>
-    public void Write(PayloadWriter writer)
-    {
-        writer.WriteUInt16(Log);
-        writer.WriteUInt32(Id.Value);
     }
 }
 

@@ -20,7 +20,7 @@ public sealed record FindByKeyRequest : IRequest<FindByKeyRequest, FindByKeyResp
     public static Opcode Opcode => Opcode.FindByKey;
 
     /// <summary>Which queue.</summary>
-    public FetchQueueKey Queue { get; init; }
+    public QueueKey Queue { get; init; }
 
     /// <summary>The key's bytes, at most <see cref="MaxKeyBytes"/>; may be empty. Messages without a key never
     /// match.</summary>
@@ -41,7 +41,7 @@ public sealed record FindByKeyRequest : IRequest<FindByKeyRequest, FindByKeyResp
     /// <inheritdoc/>
     public static FindByKeyRequest Read(ref PayloadReader reader)
     {
-        var queue = FetchQueueKey.Read(ref reader);
+        var queue = QueueKey.Read(ref reader);
         ReadOnlySpan<byte> key = reader.ReadBytes(out bool isNull);
         if (isNull)
             reader.Fail();

@@ -98,13 +98,13 @@ public sealed record TopicSubscription(string Topic, IReadOnlyList<string> Tags)
 /// <summary>A queue that a member has.</summary>
 /// <param name="Queue">Which queue.</param>
 /// <param name="Grant">The generation in which it was given.</param>
-public readonly record struct OwnedQueue(FetchQueueKey Queue, GroupGeneration Grant) : IPayload<OwnedQueue>
+public readonly record struct OwnedQueue(QueueKey Queue, GroupGeneration Grant) : IPayload<OwnedQueue>
 {
-    internal const int Size = FetchQueueKey.Size + 8;
+    internal const int Size = QueueKey.Size + 8;
 
     /// <inheritdoc/>
     public static OwnedQueue Read(ref PayloadReader reader) =>
-        new(FetchQueueKey.Read(ref reader), new GroupGeneration(reader.ReadInt64()));
+        new(QueueKey.Read(ref reader), new GroupGeneration(reader.ReadInt64()));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
@@ -179,14 +179,14 @@ public sealed record AssignedTopic(string Topic, IReadOnlyList<AssignedQueue> Qu
 /// <param name="Number">Its number in the topic.</param>
 /// <param name="Queue">Which queue.</param>
 /// <param name="Grant">The generation in which it was given: to be named in commits.</param>
-public readonly record struct AssignedQueue(int Number, FetchQueueKey Queue, GroupGeneration Grant)
+public readonly record struct AssignedQueue(int Number, QueueKey Queue, GroupGeneration Grant)
     : IPayload<AssignedQueue>
 {
-    internal const int Size = 4 + FetchQueueKey.Size + 8;
+    internal const int Size = 4 + QueueKey.Size + 8;
 
     /// <inheritdoc/>
     public static AssignedQueue Read(ref PayloadReader reader) =>
-        new(reader.ReadInt32(), FetchQueueKey.Read(ref reader), new GroupGeneration(reader.ReadInt64()));
+        new(reader.ReadInt32(), QueueKey.Read(ref reader), new GroupGeneration(reader.ReadInt64()));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)

@@ -36,14 +36,14 @@ public sealed record CommitOffsetsRequest(string Group, Guid Member, IReadOnlyLi
 /// <param name="Metadata">The committer's own words, at most <see cref="CommittedOffset.MaxMetadataBytes"/>; null =
 /// none.</param>
 public sealed record OffsetCommit(
-    FetchQueueKey Queue, GroupGeneration Grant, QueueOffset Next, int RecordEpoch, string? Metadata)
+    QueueKey Queue, GroupGeneration Grant, QueueOffset Next, int RecordEpoch, string? Metadata)
     : IPayload<OffsetCommit>
 {
-    internal const int MinSize = FetchQueueKey.Size + 8 + 8 + 4 + 2;
+    internal const int MinSize = QueueKey.Size + 8 + 8 + 4 + 2;
 
     /// <inheritdoc/>
     public static OffsetCommit Read(ref PayloadReader reader) => new(
-        FetchQueueKey.Read(ref reader),
+        QueueKey.Read(ref reader),
         new GroupGeneration(reader.ReadInt64()),
         new QueueOffset(reader.ReadInt64()),
         reader.ReadInt32(),
@@ -65,17 +65,17 @@ public sealed record OffsetCommit(
 /// <param name="Next">The first message not processed; -1 in an answer: nothing committed.</param>
 /// <param name="RecordEpoch">Epoch of the last processed entry; -1 = not known.</param>
 /// <param name="Metadata">The committer's own words, at most 4,096 bytes; null = none.</param>
-public sealed record CommittedOffset(FetchQueueKey Queue, QueueOffset Next, int RecordEpoch, string? Metadata)
+public sealed record CommittedOffset(QueueKey Queue, QueueOffset Next, int RecordEpoch, string? Metadata)
     : IPayload<CommittedOffset>
 {
     /// <summary>Longest metadata, in bytes of UTF-8.</summary>
     public const int MaxMetadataBytes = 4096;
 
-    internal const int MinSize = FetchQueueKey.Size + 8 + 4 + 2;
+    internal const int MinSize = QueueKey.Size + 8 + 4 + 2;
 
     /// <inheritdoc/>
     public static CommittedOffset Read(ref PayloadReader reader) => new(
-        FetchQueueKey.Read(ref reader),
+        QueueKey.Read(ref reader),
         new QueueOffset(reader.ReadInt64()),
         reader.ReadInt32(),
         reader.ReadNullableString());
@@ -115,7 +115,7 @@ public sealed record CommitOffsetsResponse(IReadOnlyList<ErrorCode> Errors) : IP
 /// <param name="Group">Its name, or <c>group/instance</c> for one instance of a broadcast group.</param>
 /// <param name="Queues">Queues wanted; null = every queue the group has committed.</param>
 /// <remarks>Errors: InvalidName. A group that never committed answers -1 for each queue.</remarks>
-public sealed record ReadOffsetsRequest(string Group, IReadOnlyList<FetchQueueKey>? Queues)
+public sealed record ReadOffsetsRequest(string Group, IReadOnlyList<QueueKey>? Queues)
     : IRequest<ReadOffsetsRequest, ReadOffsetsResponse>
 {
     /// <inheritdoc/>
@@ -123,7 +123,7 @@ public sealed record ReadOffsetsRequest(string Group, IReadOnlyList<FetchQueueKe
 
     /// <inheritdoc/>
     public static ReadOffsetsRequest Read(ref PayloadReader reader) =>
-        new(reader.ReadString(), reader.ReadNullableList<FetchQueueKey>(FetchQueueKey.Size));
+        new(reader.ReadString(), reader.ReadNullableList<QueueKey>(QueueKey.Size));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)

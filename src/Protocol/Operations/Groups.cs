@@ -196,7 +196,7 @@ public sealed record MemberDescription(
 /// <summary>A queue of a group: who has it, and how far it has come.</summary>
 public sealed record GroupQueueDescription : IPayload<GroupQueueDescription>
 {
-    internal const int MinSize = 2 + 4 + FetchQueueKey.Size + 4 + 4 + 2 + (6 * 8);
+    internal const int MinSize = 2 + 4 + QueueKey.Size + 4 + 4 + 2 + (6 * 8);
 
     /// <summary>The topic's name.</summary>
     public string Topic { get; init; } = "";
@@ -205,7 +205,7 @@ public sealed record GroupQueueDescription : IPayload<GroupQueueDescription>
     public int Number { get; init; }
 
     /// <summary>Which queue.</summary>
-    public FetchQueueKey Queue { get; init; }
+    public QueueKey Queue { get; init; }
 
     /// <summary>Who has it: index into the members; -1 = nobody.</summary>
     public int Owner { get; init; } = -1;
@@ -239,7 +239,7 @@ public sealed record GroupQueueDescription : IPayload<GroupQueueDescription>
     {
         Topic = reader.ReadString(),
         Number = reader.ReadInt32(),
-        Queue = FetchQueueKey.Read(ref reader),
+        Queue = QueueKey.Read(ref reader),
         Owner = reader.ReadInt32(),
         Target = reader.ReadInt32(),
         InstanceId = reader.ReadNullableString(),

@@ -142,13 +142,13 @@ public sealed record CheckHistoryRequest(LogHistory Known, IReadOnlyList<QueuePl
 /// <summary>A queue and a place in it.</summary>
 /// <param name="Queue">Which queue.</param>
 /// <param name="Next">The first message not read.</param>
-public readonly record struct QueuePlace(FetchQueueKey Queue, QueueOffset Next) : IPayload<QueuePlace>
+public readonly record struct QueuePlace(QueueKey Queue, QueueOffset Next) : IPayload<QueuePlace>
 {
-    internal const int Size = FetchQueueKey.Size + 8;
+    internal const int Size = QueueKey.Size + 8;
 
     /// <inheritdoc/>
     public static QueuePlace Read(ref PayloadReader reader) =>
-        new(FetchQueueKey.Read(ref reader), new QueueOffset(reader.ReadInt64()));
+        new(QueueKey.Read(ref reader), new QueueOffset(reader.ReadInt64()));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)

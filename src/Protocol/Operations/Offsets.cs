@@ -19,7 +19,7 @@ public sealed record FindOffsetsRequest(IReadOnlyList<OffsetQuestion> Questions)
 /// <param name="Queue">Which queue.</param>
 /// <param name="TimeMs"><see cref="Begin"/>, <see cref="End"/>, or a stored time in Unix milliseconds, 0 or
 /// more.</param>
-public readonly record struct OffsetQuestion(FetchQueueKey Queue, long TimeMs) : IPayload<OffsetQuestion>
+public readonly record struct OffsetQuestion(QueueKey Queue, long TimeMs) : IPayload<OffsetQuestion>
 {
     /// <summary>The offset after the last visible message.</summary>
     public const long End = -1;
@@ -27,11 +27,11 @@ public readonly record struct OffsetQuestion(FetchQueueKey Queue, long TimeMs) :
     /// <summary>The first offset.</summary>
     public const long Begin = -2;
 
-    internal const int Size = FetchQueueKey.Size + 8;
+    internal const int Size = QueueKey.Size + 8;
 
     /// <inheritdoc/>
     public static OffsetQuestion Read(ref PayloadReader reader) =>
-        new(FetchQueueKey.Read(ref reader), reader.ReadInt64());
+        new(QueueKey.Read(ref reader), reader.ReadInt64());
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)

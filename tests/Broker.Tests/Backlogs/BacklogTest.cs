@@ -57,7 +57,7 @@ public abstract class BacklogTest : IAsyncLifetime
         group,
         Guid.Empty,
         [new OffsetCommit(
-            new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
+            new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
 
     private protected async Task CommitAsync(QueueId queue, long next, string group = "billing") =>
         Assert.Equal([ErrorCode.None], (await Peer.InvokeAsync(Commit(queue, next, group))).Errors);

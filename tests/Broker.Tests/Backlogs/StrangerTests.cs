@@ -70,7 +70,7 @@ public sealed class StrangerTests : BacklogTest
 
     private async Task CommitAsync(Guid member, GroupGeneration grant, QueueId queue, long next)
     {
-        var commit = new OffsetCommit(new FetchQueueKey(0, queue), grant, new QueueOffset(next), -1, null);
+        var commit = new OffsetCommit(new QueueKey(0, queue), grant, new QueueOffset(next), -1, null);
         CommitOffsetsResponse answer = await Peer.InvokeAsync(new CommitOffsetsRequest("billing", member, [commit]));
         Assert.Equal([ErrorCode.None], answer.Errors);
     }

@@ -104,7 +104,7 @@ public sealed class CommitTests : IAsyncLifetime
         Assert.Equal(
             ErrorCode.UnknownQueue,
             (await _peer.InvokeAsync(new CommitOffsetsRequest("other", Guid.Empty, [new OffsetCommit(
-                new FetchQueueKey(0, new QueueId(99)), GroupGeneration.None, new QueueOffset(0), -1, null)])))
+                new QueueKey(0, new QueueId(99)), GroupGeneration.None, new QueueOffset(0), -1, null)])))
                 .Errors[0]);
     }
 }

@@ -295,7 +295,7 @@ public sealed class GroupAdminTests : IAsyncLifetime
         new() { Group = "billing", Topic = "orders", To = to, Value = value };
 
     private static OffsetCommit Offset(QueueId queue, long next) =>
-        new(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null);
+        new(new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null);
 
     private async Task<ErrorCode> CodeAsync<TRequest, TResponse>(IRequest<TRequest, TResponse> request)
         where TRequest : IRequest<TRequest, TResponse>
@@ -314,7 +314,7 @@ public sealed class GroupAdminTests : IAsyncLifetime
     private async Task CheckProgressAsync(string group, params long[] expected)
     {
         ReadOffsetsResponse read = await _peer.InvokeAsync(
-            new ReadOffsetsRequest(group, [.. _queues.Select(queue => new FetchQueueKey(0, queue))]));
+            new ReadOffsetsRequest(group, [.. _queues.Select(queue => new QueueKey(0, queue))]));
         Assert.Equal(expected, read.Offsets.Select(offset => offset.Next.Value));
     }
 }

@@ -36,5 +36,5 @@ internal sealed class GroupCalls(string? instance = null)
     public GroupLeaveRequest Leave(bool stays = false) => new("billing", Id, stays);
 
     public static async Task<long> ReadAsync(TestPeer peer, QueueId queue, string group = "billing") => Assert.Single(
-        (await peer.InvokeAsync(new ReadOffsetsRequest(group, [new FetchQueueKey(0, queue)]))).Offsets).Next.Value;
+        (await peer.InvokeAsync(new ReadOffsetsRequest(group, [new QueueKey(0, queue)]))).Offsets).Next.Value;
 }

@@ -104,7 +104,7 @@ public sealed class GroupExpiryTests
         peer.InvokeAsync(new CommitOffsetsRequest(
             group,
             Guid.Empty,
-            [new OffsetCommit(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(0), -1, null)]));
+            [new OffsetCommit(new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(0), -1, null)]));
 
     private static async Task<string[]> ListAsync(TestPeer peer) =>
         [.. (await peer.InvokeAsync(new ListGroupsRequest(null, 100))).Groups.Select(group => group.Group)];

@@ -92,7 +92,7 @@ public sealed class GroupRestartTests
     public void GivenGroupRecords_WhenWritten_ThenTheBytesAreThoseAndOlderOnesAreRead()
     {
         var offset = new GroupOffset(new QueueOffset(9), 2, 10, new GroupGeneration((2L << 32) + 3), "a");
-        StateEntry entry = offset.ToEntry(new GroupOffsetKey("g/i", new FetchQueueKey(0, new QueueId(5))));
+        StateEntry entry = offset.ToEntry(new GroupOffsetKey("g/i", new QueueKey(0, new QueueId(5))));
         Assert.Equal("000005000000672f69", Convert.ToHexStringLower(entry.Key.Span));
         Assert.Equal(
             "01" + "0900000000000000" + "02000000" + "0a00000000000000" + "0300000002000000" + "0100" + "61",

@@ -21,8 +21,8 @@ public sealed class GroupRosterModelTests
         private readonly Random _random;
         private readonly RosterDriver _driver;
         private readonly Dictionary<string, Mirror> _mirrors = [];
-        private readonly Dictionary<FetchQueueKey, GroupGeneration> _highest = [];
-        private readonly HashSet<FetchQueueKey> _committing = [];
+        private readonly Dictionary<QueueKey, GroupGeneration> _highest = [];
+        private readonly HashSet<QueueKey> _committing = [];
         private uint _queues = 6;
         private int _born;
 
@@ -72,7 +72,7 @@ public sealed class GroupRosterModelTests
                     Commit();
                     break;
                 case 6 when _committing.Count > 0:
-                    FetchQueueKey key = _committing.First();
+                    QueueKey key = _committing.First();
                     _committing.Remove(key);
                     _driver.Roster.EndCommit(key);
                     _driver.Settle();
@@ -175,7 +175,7 @@ public sealed class GroupRosterModelTests
         /// <summary>Nothing happens any more but beats: everything comes to rest where it shall be, evenly.</summary>
         private void Calm()
         {
-            foreach (FetchQueueKey key in _committing)
+            foreach (QueueKey key in _committing)
                 _driver.Roster.EndCommit(key);
             _committing.Clear();
             for (int i = 0; i < 40; i++)

@@ -62,7 +62,7 @@ public sealed class ProgressBeyondTheEndTests
         (await peer.InvokeAsync(new CommitOffsetsRequest(
             group,
             Guid.Empty,
-            [new OffsetCommit(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)])))
+            [new OffsetCommit(new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)])))
         .Errors);
 
     private static async Task AssertProgressAsync(TestPeer peer, QueueId queue)

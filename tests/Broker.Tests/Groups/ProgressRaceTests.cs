@@ -88,5 +88,5 @@ public sealed class ProgressRaceTests : IAsyncLifetime
     private static CommitOffsetsRequest Commit(QueueId queue, long next) => new(
         "billing",
         Guid.Empty,
-        [new OffsetCommit(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
+        [new OffsetCommit(new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
 }

@@ -28,11 +28,11 @@ internal sealed class RosterDriver
 
     public HashSet<QueueId> Unreadable { get; } = [];
 
-    public Dictionary<FetchQueueKey, GroupGeneration> Committed { get; } = [];
+    public Dictionary<QueueKey, GroupGeneration> Committed { get; } = [];
 
     public TimeSpan Now { get; set; } = TimeSpan.FromSeconds(100);
 
-    public static FetchQueueKey Key(uint queue) => new(0, new QueueId(queue));
+    public static QueueKey Key(uint queue) => new(0, new QueueId(queue));
 
     public Guid Id(string name)
     {

@@ -33,7 +33,7 @@ public sealed class AnswerMemoryTests
             "billing",
             Guid.Empty,
             [.. queues.Select(queue => new OffsetCommit(
-                new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(0), -1, text))]));
+                new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(0), -1, text))]));
 
         EQueueException refusal = await small.RefusalAsync(new ReadOffsetsRequest("billing", null));
         Assert.Equal(ErrorCode.LimitReached, refusal.Code);

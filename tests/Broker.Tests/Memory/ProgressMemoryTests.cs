@@ -114,5 +114,5 @@ public sealed class ProgressMemoryTests
         group,
         Guid.Empty,
         [.. queues.Select(queue => new OffsetCommit(
-            new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(0), -1, metadata))]);
+            new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(0), -1, metadata))]);
 }

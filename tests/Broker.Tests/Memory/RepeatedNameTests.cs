@@ -78,7 +78,7 @@ public sealed class RepeatedNameTests
         await using TestBroker broker = await TestBroker.StartAsync();
         await using TestPeer peer = await broker.ConnectAsync();
         TopicDescription topic = await peer.CreateTopicAsync("orders");
-        await run(new Given(peer, new FetchQueueKey(0, topic.Queues[0].Id)));
+        await run(new Given(peer, new QueueKey(0, topic.Queues[0].Id)));
     }
 
     [Fact]
@@ -103,7 +103,7 @@ public sealed class RepeatedNameTests
         }
     }
 
-    private sealed record Given(TestPeer Peer, FetchQueueKey Queue)
+    private sealed record Given(TestPeer Peer, QueueKey Queue)
     {
         public GroupHeartbeatRequest Join(params TopicSubscription[] wanted) => new()
         {

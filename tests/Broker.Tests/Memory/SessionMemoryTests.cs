@@ -76,7 +76,7 @@ public sealed class SessionMemoryTests
             SessionId = first.Session,
             Sequence = 1,
             Queues = [.. queues[3..].Select(queue => Messages.From(queue, 0))],
-            Removed = [.. queues[..5].Select(queue => new FetchQueueKey(0, queue))],
+            Removed = [.. queues[..5].Select(queue => new QueueKey(0, queue))],
         });
         Assert.Equal((2 * empty) + (five / 5 * 7), await UsedAsync(peer));
     }

@@ -225,7 +225,7 @@ public sealed class QueueStateTests : IAsyncLifetime
         GroupCalls[] members = [new("one"), new("two")];
         foreach (GroupCalls member in members)
             await _peer.InvokeAsync(member.Join("orders") with { IsBroadcast = true });
-        var place = new OwnedQueue(new FetchQueueKey(0, _queues[0]), GroupGeneration.None);
+        var place = new OwnedQueue(new QueueKey(0, _queues[0]), GroupGeneration.None);
         await _peer.InvokeAsync(members[0].Commit(place, 1));
         await _peer.InvokeAsync(members[1].Commit(place, 0));
         Assert.Equal("", await DrainedAsync());
@@ -252,5 +252,5 @@ public sealed class QueueStateTests : IAsyncLifetime
             group,
             Guid.Empty,
             [new OffsetCommit(
-                new FetchQueueKey(0, _queues[queue]), GroupGeneration.None, new QueueOffset(next), -1, null)]))).Errors);
+                new QueueKey(0, _queues[queue]), GroupGeneration.None, new QueueOffset(next), -1, null)]))).Errors);
 }

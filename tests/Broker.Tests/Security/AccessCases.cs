@@ -27,7 +27,7 @@ internal static class AccessCases
 
     public static IReadOnlyList<AccessCase> Of(TopicDescription orders)
     {
-        var key = new FetchQueueKey(0, orders.Queues[0].Id);
+        var key = new QueueKey(0, orders.Queues[0].Id);
         var member = Guid.NewGuid();
         var commit = new OffsetCommit(key, new GroupGeneration(-1), new QueueOffset(0), -1, null);
         var heartbeat = new GroupHeartbeatRequest

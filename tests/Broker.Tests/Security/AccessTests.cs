@@ -181,7 +181,7 @@ public sealed class AccessTests : IAsyncLifetime
         GroupDescription seen = await _worker.InvokeAsync(new DescribeGroupRequest("billing", null, false));
         Assert.Equal(Guid.Empty, Assert.Single(seen.Members).Member);
         var commit = new OffsetCommit(
-            new FetchQueueKey(0, _orders.Queues[0].Id), new GroupGeneration(-1), new QueueOffset(0), -1, null);
+            new QueueKey(0, _orders.Queues[0].Id), new GroupGeneration(-1), new QueueOffset(0), -1, null);
         foreach (ErrorCode answer in (ErrorCode[])
             [
                 (await _worker.RefusalAsync(new GroupLeaveRequest("billing", member, false))).Code,
@@ -271,7 +271,7 @@ public sealed class AccessTests : IAsyncLifetime
     private async Task CommitAsync(string group)
     {
         var commit = new OffsetCommit(
-            new FetchQueueKey(0, _orders.Queues[0].Id), new GroupGeneration(-1), new QueueOffset(0), -1, null);
+            new QueueKey(0, _orders.Queues[0].Id), new GroupGeneration(-1), new QueueOffset(0), -1, null);
         await _owner.InvokeAsync(new CommitOffsetsRequest(group, Guid.Empty, [commit]));
     }
 

@@ -152,7 +152,7 @@ public sealed class AuditTests : IAsyncLifetime
             Messages.Open(0, Messages.From(allowed, 0), Messages.From(refused, 0))));
         Assert.Equal(2, Messages.ReadFetched(fetched).Queues.Count);
         await alice.InvokeAsync(new RouteRequest(["orders", "open"], false));
-        FetchQueueKey[] both = [new(0, refused), new(0, allowed)];
+        QueueKey[] both = [new(0, refused), new(0, allowed)];
         await alice.InvokeAsync(new FindOffsetsRequest([.. both.Select(static queue => new OffsetQuestion(queue, -1))]));
 
         AuditRecord[] lines = _audit.Lines[before..];

@@ -99,7 +99,7 @@ internal static class Messages
     }
 
     public static FetchQueue From(QueueId queue, long offset, int maxBytes = 1 << 20) =>
-        new(new FetchQueueKey(0, queue), new QueueOffset(offset), -1, maxBytes, uint.MaxValue, new QueueOffset(-1));
+        new(new QueueKey(0, queue), new QueueOffset(offset), -1, maxBytes, uint.MaxValue, new QueueOffset(-1));
 
     public static FetchRequest Open(int maxWaitMs, params FetchQueue[] queues) =>
         new() { MaxWaitMs = maxWaitMs, Queues = queues };

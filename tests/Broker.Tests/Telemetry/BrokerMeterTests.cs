@@ -314,7 +314,7 @@ public sealed class BrokerMeterTests
     private static CommitOffsetsRequest Commit(string group, QueueId queue, long next) => new(
         group,
         Guid.Empty,
-        [new OffsetCommit(new FetchQueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
+        [new OffsetCommit(new QueueKey(0, queue), GroupGeneration.None, new QueueOffset(next), -1, null)]);
 
     private static MeterRecorder Listen(TestBroker broker) =>
         new(BrokerTelemetry.MeterName, meter => IsOf(broker, meter));

@@ -6,8 +6,8 @@ namespace EQueue.Client.Tests;
 /// <content>One fetch session at a time: a batch of each queue per answer, parked when there is none.</content>
 internal sealed partial class FakeCoordinator
 {
-    private readonly Dictionary<FetchQueueKey, byte[][]> _entries = [];
-    private readonly Dictionary<FetchQueueKey, long> _next = [];
+    private readonly Dictionary<QueueKey, byte[][]> _entries = [];
+    private readonly Dictionary<QueueKey, long> _next = [];
     private ServerConnection? _fetcher;
     private FrameHeader? _parkedFetch;
     private uint _sessions;
@@ -27,7 +27,7 @@ internal sealed partial class FakeCoordinator
     /// <summary>How often offsets were asked for.</summary>
     public int FindCount => Volatile.Read(ref _findCount);
 
-    private long EndOf(FetchQueueKey queue) =>
+    private long EndOf(QueueKey queue) =>
         _entries.TryGetValue(queue, out byte[][]? entries) ? entries.Length * FakeQueue.MessagesPerBatch : 0;
 
     private void FindOffsets(ServerConnection connection, FrameHeader header, FindOffsetsRequest request)
@@ -61,7 +61,7 @@ internal sealed partial class FakeCoordinator
         }
 
         _sequence = request.Sequence + 1;
-        foreach (FetchQueueKey queue in request.Removed)
+        foreach (QueueKey queue in request.Removed)
             _next.Remove(queue);
         foreach (FetchQueue queue in request.Queues)
             _next[queue.Queue] = queue.Offset.Value;
@@ -70,7 +70,7 @@ internal sealed partial class FakeCoordinator
 
     private void Serve(ServerConnection connection, FrameHeader header, FetchRequest request)
     {
-        FetchQueueKey[] due =
+        QueueKey[] due =
             _next.Where(queue => queue.Value < EndOf(queue.Key)).Select(static queue => queue.Key).ToArray();
         if (due.Length == 0 && request.MaxWaitMs > 0)
         {
@@ -81,14 +81,14 @@ internal sealed partial class FakeCoordinator
         var frame = FrameBuffer.Rent();
         new FetchResponseHeader(_session, request.Sequence, 0, due.Length)
             .Write(frame.Reserve(FetchResponseHeader.Size));
-        foreach (FetchQueueKey key in due)
+        foreach (QueueKey key in due)
             WriteQueue(frame, key, QueueError((int)key.Id.Value - 1));
 
         FrameFlags flags = FrameFlags.Response | (IsMarked ? FrameFlags.Marked : FrameFlags.None);
         connection.Send(frame, header.Opcode, header.Version, flags, header.CorrelationId, 0);
     }
 
-    private void WriteQueue(FrameBuffer frame, FetchQueueKey key, ErrorCode error)
+    private void WriteQueue(FrameBuffer frame, QueueKey key, ErrorCode error)
     {
         long index = _next[key] / FakeQueue.MessagesPerBatch;
         byte[] entry = error == ErrorCode.None ? _entries[key][index] : [];

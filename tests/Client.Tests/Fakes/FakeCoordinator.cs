@@ -14,7 +14,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     private readonly List<ServerConnection> _connections = [];
     private readonly List<GroupHeartbeatRequest> _beats = [];
     private readonly List<string> _journal = [];
-    private readonly Dictionary<FetchQueueKey, long> _committed = [];
+    private readonly Dictionary<QueueKey, long> _committed = [];
     private readonly List<Action> _heldCommits = [];
     private readonly int _queueCount;
     private bool _holdsCommits;
@@ -161,7 +161,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
         return fake;
     }
 
-    public static FetchQueueKey KeyOf(int queue) => new(0, new QueueId((uint)queue + 1));
+    public static QueueKey KeyOf(int queue) => new(0, new QueueId((uint)queue + 1));
 
     /// <summary>Gives a member these queues, each with the grant of the lower half of a generation.</summary>
     public void Tell(params (int Queue, int Grant)[] list)

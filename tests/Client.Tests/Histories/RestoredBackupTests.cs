@@ -47,7 +47,7 @@ public sealed class RestoredBackupTests
         await using Producer producer = broker.Client.CreateProducer();
         await SendAsync(producer, 0, 3);
         TopicDescription route = await broker.Client.Admin.DescribeTopicAsync(ForkingBroker.Topic, Token);
-        var key = new FetchQueueKey(0, route.Queues[0].Id);
+        var key = new QueueKey(0, route.Queues[0].Id);
         await using BrokerLink link = QueueSender.LinkTo(broker.Address, readsHistory: true);
         await link.ConnectAsync(TimeSpan.FromSeconds(20), Token);
         LogHistory history = link.History!;

@@ -9,7 +9,7 @@ public sealed class OperationGoldenTests
 
     private static readonly Guid Id = Guid.Parse("00112233-4455-6677-8899-aabbccddeeff");
     private static readonly GroupGeneration Grant = new((2L << 32) + 3);
-    private static readonly FetchQueueKey Queue = new(0, new QueueId(5));
+    private static readonly QueueKey Queue = new(0, new QueueId(5));
 
     [Fact]
     public void GivenHello_WhenWritten_ThenTheBytesAreThose()
@@ -191,7 +191,7 @@ public sealed class OperationGoldenTests
                 Sequence = 2,
                 MaxWaitMs = 500,
                 Queues = [new FetchQueue(Queue, new QueueOffset(9), -1, 1 << 20, uint.MaxValue, new QueueOffset(-1))],
-                Removed = [new FetchQueueKey(0, new QueueId(6))],
+                Removed = [new QueueKey(0, new QueueId(6))],
             },
             "01000000 02000000 01000000 00001000 f4010000 00"
             + "01000000 0000 05000000 0900000000000000 ffffffff 00001000 ffffffff ffffffffffffffff"

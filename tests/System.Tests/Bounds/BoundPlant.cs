@@ -25,15 +25,15 @@ internal sealed class BoundPlant
         TopicDescription wide, TopicDescription large, TopicDescription full, TopicDescription sunk)
     {
         _full = full.Queues[0].Id;
-        WideKeys = [.. wide.Queues.Select(queue => new FetchQueueKey(queue.Log, queue.Id))];
-        LargeKey = new FetchQueueKey(large.Queues[0].Log, large.Queues[0].Id);
+        WideKeys = [.. wide.Queues.Select(queue => new QueueKey(queue.Log, queue.Id))];
+        LargeKey = new QueueKey(large.Queues[0].Log, large.Queues[0].Id);
         Kept = Produce(sunk.Queues[0].Id, [Batch(LargeBytes)]);
         ManyBatches = Produce(new QueueId(uint.MaxValue), Enumerable.Repeat(new byte[1], 30_000));
     }
 
-    public FetchQueueKey[] WideKeys { get; }
+    public QueueKey[] WideKeys { get; }
 
-    public FetchQueueKey LargeKey { get; }
+    public QueueKey LargeKey { get; }
 
     /// <summary>The longest batch; those before it go.</summary>
     public byte[] Kept { get; }
@@ -101,7 +101,7 @@ internal sealed class BoundPlant
         return BoundPeer.Frame(Opcode.Produce, body);
     }
 
-    private static byte[] Fetch(FetchQueueKey[] queues, TimeSpan wait)
+    private static byte[] Fetch(QueueKey[] queues, TimeSpan wait)
     {
         var body = new ArrayBufferWriter<byte>();
         var none = new QueueOffset(-1);

@@ -24,7 +24,7 @@ internal sealed class QueueRead(ApiCall call, QueueRoute queue)
     /// <summary>Whether bytes are always shown as base64.</summary>
     public bool IsBase64 { get; init; }
 
-    public FetchQueueKey Key => new(queue.Log, queue.Id);
+    public QueueKey Key => new(queue.Log, queue.Id);
 
     /// <summary>Fetches once.</summary>
     /// <param name="from">The first offset wanted.</param>

@@ -101,7 +101,7 @@ internal static class TopicRoutes
         long question = ReadQuestion("time", call.Query("time"));
         IReadOnlyList<QueueRoute> queues = await RouteAsync(call, autoCreate: false);
         FindOffsetsResponse found = await call.InvokeAsync(new FindOffsetsRequest(
-            [.. queues.Select(queue => new OffsetQuestion(new FetchQueueKey(queue.Log, queue.Id), question))]));
+            [.. queues.Select(queue => new OffsetQuestion(new QueueKey(queue.Log, queue.Id), question))]));
         return new OffsetsBody(
         [
             .. queues.Zip(found.Answers, static (queue, answer) => answer.Error == ErrorCode.None
