@@ -65,7 +65,7 @@ internal sealed class LoadCommandLine
     private readonly Option<int?> _limitBlock = Number("--limit-block", "KB of a block of the limit (256)", 1, 65_536);
     private readonly Option<int?> _limitTotal = Number("--limit-total", "MB of a limit run (2048)", 1, 1_000_000);
 
-    /// <summary>Not shown in the help; described in docs/performance.md.</summary>
+    /// <summary>Not shown in the help; described in docs/measuring.md.</summary>
     private readonly Option<Plant> _plant = new("--plant")
     {
         Description = "plants defects for the checker to find",
@@ -75,7 +75,7 @@ internal sealed class LoadCommandLine
     public LoadCommandLine()
     {
         _plant.Hidden = true;
-        Root = new RootCommand("Measures EQueue on this machine; docs/performance.md says how to read the figures.")
+        Root = new RootCommand("Measures EQueue on this machine; docs/measuring.md says how to read the figures.")
         {
             _scenario, _sizes, _producers, _consumers, _pairs, _queues, _topics, _brokers, _seconds, _messages, _repeat, _warmup,
             _api, _flush, _inFlight, _rates, _logGB, _changes, _connections, _parts, _quick, _curves, _data, _server, _noLimit,

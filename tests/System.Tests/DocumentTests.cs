@@ -10,17 +10,29 @@ public sealed partial class DocumentTests
     public static TheoryData<string> Documents =>
     [
         "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "samples/README.md",
-        .. Directory.EnumerateFiles(Path.Combine(ProgramFiles.Root, "docs"), "*.md")
-            .Select(path => $"docs/{Path.GetFileName(path)}").Order(StringComparer.Ordinal),
+        "perf/results/README.md", .. Pages("docs"), .. Pages("docs/notes"), .. Pages("docs/decisions"),
     ];
 
     [Fact]
     public void GivenThePagesOfTheDocumentation_WhenTheReadmeIsRead_ThenItLinksEachOfThem()
     {
         string[] linked = [.. LinkPattern().Matches(Read("README.md")).Select(match => match.Groups["target"].Value)];
-        string[] pages = [.. Documents.Select(row => row.Data).Where(page => page.StartsWith("docs/", StringComparison.Ordinal))];
+        string[] pages = [.. Pages("docs")];
         Assert.InRange(pages.Length, 20, 100);
         Assert.Empty(pages.Append("SECURITY.md").Append("CHANGELOG.md").Except(linked));
+    }
+
+    [Fact]
+    public void GivenTheNotesOfMeasurements_WhenTheirFirstPageIsRead_ThenItLinksEachAndNoCellOfATableIsAPage()
+    {
+        const int longestCell = 200;
+        string[] linked = [.. LinkPattern().Matches(Read("docs/notes/README.md")).Select(match => match.Groups["target"].Value)];
+        Assert.Empty(Pages("docs/notes").Select(Path.GetFileName).Except(linked).Except(["README.md"]));
+        foreach (string page in (string[])["docs/measuring.md", "docs/results.md", .. Pages("docs/notes")])
+        {
+            IEnumerable<string> cells = Read(page).Split('\n').Where(line => line.StartsWith('|')).SelectMany(line => line.Split('|'));
+            Assert.DoesNotContain(cells, cell => cell.Length > longestCell);
+        }
     }
 
     [Theory]
@@ -103,6 +115,10 @@ public sealed partial class DocumentTests
             .Concat(Directory.EnumerateFiles(Path.Combine(ProgramFiles.Root, "src"), "README.md", SearchOption.AllDirectories))
             .Select(static path => Path.GetRelativePath(ProgramFiles.Root, path).Replace('\\', '/')),
     ];
+
+    private static IEnumerable<string> Pages(string folder) =>
+        Directory.EnumerateFiles(Path.Combine(ProgramFiles.Root, folder), "*.md")
+            .Select(path => $"{folder}/{Path.GetFileName(path)}").Order(StringComparer.Ordinal);
 
     private static string Read(string document) => File.ReadAllText(Path.Combine(ProgramFiles.Root, document));
 

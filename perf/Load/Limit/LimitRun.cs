@@ -5,7 +5,7 @@ namespace EQueue.Load.Limit;
 
 /// <summary>
 /// Measures what this machine can do at all for "one producer, one broker, one consumer": three processes, two
-/// loopback connections, one growing file. See docs/performance.md.
+/// loopback connections, one growing file. See docs/notes/scenarios.md.
 /// </summary>
 internal static class LimitRun
 {
