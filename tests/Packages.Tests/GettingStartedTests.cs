@@ -76,6 +76,34 @@ public sealed class GettingStartedTests(PackedFeed feed)
     }
 
     [Fact]
+    public async Task GivenThePackagesAlone_WhenTheGuidesApplicationIsCompiledToNativeCode_ThenNothingWarnsAndItDoesTheSame()
+    {
+        Assert.SkipUnless(
+            OperatingSystem.IsLinux() && (ToolRun.IsInstalled("clang") || ToolRun.IsInstalled("gcc")),
+            "native code is linked by clang or gcc");
+        using var directory = new TempDirectory();
+        string project = directory["native"];
+        Directory.CreateDirectory(project);
+        foreach (string file in (string[])["coffee.csproj", "Program.cs"])
+        {
+            string text = Guide.Block(file).Text.Replace("../", feed.Folder + "/", StringComparison.Ordinal);
+            await File.WriteAllTextAsync(Path.Combine(project, file), text);
+        }
+
+        await Dotnet.RunAsync(
+            $"dotnet publish '{project}' --use-current-runtime --output '{directory["out"]}' -p:PublishAot=true "
+                + "-p:TrimmerSingleWarn=false -p:TreatWarningsAsErrors=true",
+            directory.FullPath,
+            new Dictionary<string, string>(StringComparer.Ordinal)
+            {
+                ["NUGET_PACKAGES"] = directory["packages"],
+                ["RestoreFallbackFolders"] = await Dotnet.FindPackagesAsync(),
+            });
+        string printed = await Dotnet.RunAsync($"'{directory["out/coffee"]}'", directory.FullPath);
+        Assert.Equal(Guide.Block("run").Steps.Single().Output, printed.Split('\n', StringSplitOptions.RemoveEmptyEntries));
+    }
+
+    [Fact]
     public void GivenTheReadmesOfThePackages_WhenComparedWithTheDocumentsThatAreRun_ThenTheirExamplesAreTheSame()
     {
         Assert.Equal(
