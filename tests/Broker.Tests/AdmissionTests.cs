@@ -10,12 +10,15 @@ namespace EQueue.Broker.Tests;
 /// <summary>What a peer may do before its Hello, and what the broker keeps of it.</summary>
 public sealed class AdmissionTests
 {
-    [Fact]
+    [Theory]
+    [InlineData(null)]
+    [InlineData(500)]
     [EffectOf("Limits:HelloTimeout")]
-    public async Task GivenPeersThatSendOnlyKeepAlives_WhenTheTimeForHelloIsOver_ThenTheyAreGone()
+    public async Task GivenPeersThatSendOnlyKeepAlives_WhenTheTimeForHelloIsOver_ThenTheyAreGone(int? setMs)
     {
+        TimeSpan time = setMs is { } ms ? TimeSpan.FromMilliseconds(ms) : new LimitOptions().HelloTimeout;
         await using TestBroker broker = await TestBroker.StartAsync(
-            WithLimits(limits => limits with { HelloTimeout = TimeSpan.FromMilliseconds(500) }));
+            WithLimits(limits => setMs is null ? limits : limits with { HelloTimeout = time }));
         await using TestPeer peer = await broker.ConnectAsync();
         RawConnection[] silent =
             await Task.WhenAll(Enumerable.Range(0, 300).Select(_ => RawConnection.ConnectAsync(broker.EndPoint)));
