@@ -23,7 +23,7 @@ internal sealed class ClosingTime(TimeProvider time)
     {
         lock (_lock)
         {
-            long endsAt = time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency);
+            long endsAt = time.After(timeout);
             if (endsAt >= _endsAt)
                 return Task.CompletedTask;
             _endsAt = endsAt;

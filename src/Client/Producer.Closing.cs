@@ -1,13 +1,8 @@
-using System.Collections.Concurrent;
-
 namespace EQueue.Client;
 
 /// <content>The end: what was accepted is delivered within a time, and what was not is told.</content>
 public sealed partial class Producer
 {
-    private readonly ConcurrentDictionary<string, (long NotSent, long Unknown)> _unsent = new(StringComparer.Ordinal);
-    private readonly ClosingTime _ending;
-
     /// <summary>
     /// Takes no more messages, delivers what was accepted within <see cref="ClientOptions.CloseTimeout"/>, fails the
     /// rest with <see cref="ProducerClosedException"/> and disconnects. At once where nothing is under way.
@@ -37,13 +32,6 @@ public sealed partial class Producer
     /// </summary>
     public ValueTask AbortAsync() => CloseAsync(TimeSpan.Zero);
 
-    /// <summary>Messages that are given up because the producer ends.</summary>
-    internal void NoteUnsent(string topic, int count, bool mayBeStored) => _unsent.AddOrUpdate(
-        topic,
-        static (_, added) => added,
-        static (_, known, added) => (known.NotSent + added.NotSent, known.Unknown + added.Unknown),
-        (NotSent: mayBeStored ? 0L : count, Unknown: mayBeStored ? count : 0L));
-
     private async Task DisposeOnceAsync()
     {
         _isDisposed = true;
@@ -58,26 +46,23 @@ public sealed partial class Producer
 
         ClientGauges.Remove(this);
         await _closing.CancelAsync().ConfigureAwait(false);
-        foreach (TopicLane topic in _topics.Values)
-            await topic.WhenNobodyWaits().ConfigureAwait(false);
-        await _refreshes.ConfigureAwait(false);
-        foreach (BrokerLane lane in Lanes())
-            await lane.DisposeAsync().ConfigureAwait(false);
-        await _retired.WhenAllAsync().ConfigureAwait(false);
-        foreach ((string topic, (long notSent, long unknown)) in _unsent)
-            Log.ClosedUnsent(Logger, topic, notSent, unknown);
-        EndTelling();
-        await _ending.CompletesAsync(_told.Task).ConfigureAwait(false);
+        foreach (TopicLane topic in _routes.Topics)
+            await topic.Lines.WhenEmpty().ConfigureAwait(false);
+        await _routes.DisposeAsync().ConfigureAwait(false);
+        foreach ((string topic, (long notSent, long unknown)) in _terms.Unsent)
+            Log.ClosedUnsent(_terms.Logger, topic, notSent, unknown);
+        _terms.EndTelling();
+        await _ending.CompletesAsync(_terms.Told).ConfigureAwait(false);
         _onDisposed(this);
     }
 
     private async ValueTask FlushAllAsync(CancellationToken cancellationToken)
     {
         // Sends that still wait for route or memory come first: the one that has a turn has all before it in a batch.
-        foreach (TopicLane topic in _topics.Values)
+        foreach (TopicLane topic in _routes.Topics)
         {
-            if (topic.IsWaitedFor)
-                await topic.PassAsync(cancellationToken).ConfigureAwait(false);
+            if (topic.Lines.IsWaitedFor)
+                await topic.Lines.PassAsync(cancellationToken).ConfigureAwait(false);
         }
 
         List<Task> pending = [];
@@ -85,11 +70,11 @@ public sealed partial class Producer
         do
         {
             // A batch that went from one lane to another meanwhile may have been seen in neither.
-            moves = Volatile.Read(ref _moves);
-            foreach (BrokerLane lane in Lanes())
+            moves = _terms.Moves;
+            foreach (BrokerLane lane in _routes.Lanes())
                 lane.Flush(pending);
         }
-        while (moves != Volatile.Read(ref _moves));
+        while (moves != _terms.Moves);
 
         await Task.WhenAll(pending).WaitAsync(cancellationToken).ConfigureAwait(false);
     }

@@ -36,7 +36,7 @@ public sealed partial class Producer
         TopicLane lane = FindTopic(topic, cancellationToken);
         return lane.TryAppend(content, null, null, out Awaitable awaitable)
             ? awaitable.Batch.Wait(awaitable.Token)
-            : lane.AppendWhenPossible(content, null, null, cancellationToken)
+            : lane.Lines.Add(content, null, null, cancellationToken)
                 .ToValueTask().AsTask().GetAwaiter().GetResult();
     }
 
@@ -92,7 +92,7 @@ public sealed partial class Producer
         ArgumentNullException.ThrowIfNull(callback);
         TopicLane lane = FindTopic(topic, cancellationToken);
         if (!lane.TryAppend(content, callback, state, out _))
-            lane.AppendWhenPossible(content, callback, state, cancellationToken);
+            lane.Lines.Add(content, callback, state, cancellationToken);
     }
 
     /// <summary>
@@ -129,10 +129,10 @@ public sealed partial class Producer
         TopicLane lane = FindTopic(topic, cancellationToken);
         if (lane.TryAppendOneway(content))
             return;
-        if (lane.IsKnownFor(content.Key.HasValue) && Options.OnewayWhenFull == OnewayFullPolicy.Throw)
+        if (lane.IsKnownFor(content.Key.HasValue) && _terms.Options.OnewayWhenFull == OnewayFullPolicy.Throw)
         {
             throw new EQueueException(
-                ErrorCode.LimitReached, $"{Options.BufferMemoryBytes} bytes of messages wait to be sent.");
+                ErrorCode.LimitReached, $"{_terms.Options.BufferMemoryBytes} bytes of messages wait to be sent.");
         }
 
         SendOnewaySlowAsync(lane, new MessageCopy(content), cancellationToken).AsTask().GetAwaiter().GetResult();
@@ -153,165 +153,21 @@ public sealed partial class Producer
         TopicLane lane = FindTopic(topic, cancellationToken);
         foreach (Message message in messages)
             TagRules.Check(message.Tag);
-        var encoder = new MessageEncoder(messages);
-        var runs = new List<(int FirstIndex, Awaitable Awaitable)>();
-        int next = 0;
-        if (lane.IsAtRest)
-        {
-            lane.Check(encoder);
-            next = AppendRuns(lane, encoder, 0, runs);
-        }
-
-        if (next < encoder.Count)
-            await AppendRunsSlowAsync(lane, encoder, next, runs, cancellationToken).ConfigureAwait(false);
-
-        var receipts = new BatchReceipt.Run[runs.Count];
-        Exception? failure = null;
-        for (int i = 0; i < receipts.Length; i++)
-        {
-            try
-            {
-                SendReceipt receipt = await runs[i].Awaitable.ToValueTask().ConfigureAwait(false);
-                receipts[i] = new BatchReceipt.Run(runs[i].FirstIndex, receipt);
-            }
-            catch (Exception exception) when (exception is EQueueException or ObjectDisposedException)
-            {
-                failure ??= exception;
-            }
-        }
-
-        return failure is null ? new BatchReceipt(receipts, encoder.Count) : throw failure;
-    }
-
-    private static int AppendRuns(
-        TopicLane lane, MessageEncoder messages, int next, List<(int FirstIndex, Awaitable Awaitable)> runs)
-    {
-        while (next < messages.Count)
-        {
-            int taken = lane.TryAppendRun(messages, next, out Awaitable awaitable);
-            if (taken == 0)
-                break;
-            runs.Add((next, awaitable));
-            next += taken;
-        }
-
-        return next;
-    }
-
-    private async ValueTask AppendRunsSlowAsync(
-        TopicLane lane,
-        MessageEncoder messages,
-        int next,
-        List<(int FirstIndex, Awaitable Awaitable)> runs,
-        CancellationToken cancellationToken)
-    {
-        using var patience = new Patience(this, lane, messages.HasKeys, cancellationToken);
-        try
-        {
-            using IDisposable turn = await TakeTurnAsync(lane, messages.HasKeys, patience.Token).ConfigureAwait(false);
-            while (next < messages.Count)
-            {
-                bool isKeyed = messages.HasKey(next);
-                await lane.ResolveAsync(isKeyed, patience.Token).ConfigureAwait(false);
-                if (next == 0)
-                    lane.Check(messages);
-                Task released = Budget.WhenReleased();
-                int reached = AppendRuns(lane, messages, next, runs);
-                if (reached == next && lane.IsKnownFor(isKeyed))
-                    await released.WaitAsync(patience.Token).ConfigureAwait(false);
-                next = reached;
-            }
-        }
-        catch (Exception exception) when (Patience.Covers(exception))
-        {
-            throw patience.Explain(exception);
-        }
-    }
-
-    /// <summary>The turn of a call in the order of calls. With keys it is given up while a broker has never told its
-    /// share: those without need not wait for that.</summary>
-    private static async ValueTask<IDisposable> TakeTurnAsync(
-        TopicLane lane, bool hasKeys, CancellationToken cancellationToken)
-    {
-        while (true)
-        {
-            bool mustPassKeys = hasKeys && (lane.IsWhole || !lane.IsResolved);
-            IDisposable turn = await lane.TakeTurnAsync(mustPassKeys, cancellationToken).ConfigureAwait(false);
-            try
-            {
-                await lane.ResolveAsync(isKeyed: false, cancellationToken).ConfigureAwait(false);
-            }
-            catch
-            {
-                turn.Dispose();
-                throw;
-            }
-
-            if (!hasKeys || lane.IsWhole)
-                return turn;
-            turn.Dispose();
-            await lane.ResolveAsync(isKeyed: true, cancellationToken).ConfigureAwait(false);
-        }
+        return await new SendRuns(_terms, lane, new MessageEncoder(messages)).SendAsync(cancellationToken)
+            .ConfigureAwait(false);
     }
 
     private async ValueTask SendOnewaySlowAsync(
         TopicLane lane, MessageCopy message, CancellationToken cancellationToken)
     {
-        using var patience = new Patience(this, lane, message.Content.Key.HasValue, cancellationToken);
+        using var patience = new SendPatience(_terms, lane, message.Content.Key.HasValue, cancellationToken);
         try
         {
             await lane.AppendOnewayWhenPossibleAsync(message, patience.Token).ConfigureAwait(false);
         }
-        catch (Exception exception) when (Patience.Covers(exception))
+        catch (Exception exception) when (SendPatience.Covers(exception))
         {
             throw patience.Explain(exception);
-        }
-    }
-
-    /// <summary>
-    /// How long a send waits before it is accepted: the delivery timeout, the caller's token, the producer's end.
-    /// </summary>
-    private sealed class Patience : IDisposable
-    {
-        private readonly Producer _producer;
-        private readonly TopicLane _topic;
-        private readonly bool _isKeyed;
-        private readonly CancellationToken _callerToken;
-        private readonly CancellationTokenSource _timeout;
-        private readonly CancellationTokenSource _either;
-
-        public Patience(Producer producer, TopicLane topic, bool isKeyed, CancellationToken callerToken)
-        {
-            _producer = producer;
-            _topic = topic;
-            _isKeyed = isKeyed;
-            _callerToken = callerToken;
-            _timeout = new CancellationTokenSource(producer.Options.DeliveryTimeout, producer.Time);
-            _either = CancellationTokenSource.CreateLinkedTokenSource(
-                _timeout.Token, callerToken, producer._closing.Token);
-        }
-
-        public CancellationToken Token => _either.Token;
-
-        /// <summary>Whether the exception is an outcome that the user is told of.</summary>
-        public static bool Covers(Exception exception) => exception is OperationCanceledException or EQueueException;
-
-        /// <summary>The exception for the user.</summary>
-        public Exception Explain(Exception exception)
-        {
-            if (exception is EQueueException { Code: not (ErrorCode.Cancelled or ErrorCode.Disposed) } known)
-                return known;
-            if (_callerToken.IsCancellationRequested)
-                return PublicCall.Anew(Faults.Cancelled(_callerToken));
-            if (_producer._closing.IsCancellationRequested)
-                return new ProducerClosedException(mayBeStored: false);
-            return Shortage.Of(_producer, _topic, _isKeyed);
-        }
-
-        public void Dispose()
-        {
-            _either.Dispose();
-            _timeout.Dispose();
         }
     }
 }

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Text;
 using System.Threading.Tasks.Sources;
 using EQueue.Protocol;
@@ -17,71 +16,36 @@ namespace EQueue.Client;
 /// <see cref="ObjectDisposedException"/>. A cancelled send that was accepted into a batch already is sent
 /// all the same: the token ends only the wait before that.</para>
 /// </remarks>
-public sealed partial class Producer : IClosable, IDisposable
+public sealed partial class Producer : IClosable, ISendLevels, IDisposable
 {
     private const int TextBytes = 512;
-    private const int MaxPooledBatches = 1024;
-
-    /// <summary>A topic that is full may hold one part of the memory in so many; one part is never theirs.</summary>
-    private const int BoundedShare = 4;
 
     private readonly BrokerDirectory _directory;
-    private readonly ConcurrentDictionary<string, TopicLane> _topics = new(StringComparer.Ordinal);
-    private readonly ConcurrentQueue<SendBatch> _batches = new();
-
-    /// <summary>By broker, and by topic where its backlog is bounded.</summary>
-    private readonly Dictionary<(ServerAddress Address, string? Topic), BrokerLane> _lanes = [];
-    private readonly Endings _retired = new();
+    private readonly SendTerms _terms;
+    private readonly SendRoutes _routes;
     private readonly Lock _lock = new();
     private readonly CancellationTokenSource _closing = new();
+    private readonly ClosingTime _ending;
     private readonly Action<Producer> _onDisposed;
-
-    /// <summary>What topics with a bounded backlog may hold together.</summary>
-    private readonly SendBudget _boundedBudget;
-    private readonly Task _refreshes;
-
-    /// <summary>Completes when the last callback of a send that gave up has returned.</summary>
-    private readonly TaskCompletionSource _told = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private TopicLane? _lastTopic;
     private Task? _disposal;
     private volatile bool _isDisposed;
-    private int _moves;
-    private int _telling = 1;
 
     internal Producer(BrokerDirectory directory, ProducerOptions options, Action<Producer> onDisposed)
     {
         options.Validate();
         _directory = directory;
         _onDisposed = onDisposed;
-        Options = options;
-        Budget = new SendBudget(options.BufferMemoryBytes);
-        _boundedBudget = new SendBudget(options.BufferMemoryBytes / BoundedShare * (BoundedShare - 1), Budget);
-        Time = directory.Options.TimeProvider;
-        _ending = new ClosingTime(Time);
-        Logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Producer");
-        _refreshes = Task.Run(RunRefreshesAsync);
+        TimeProvider time = directory.Options.TimeProvider;
+        ILogger logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Producer");
+        _terms = new SendTerms(options, time, logger, _closing.Token);
+        _routes = new SendRoutes(directory, _terms);
+        _ending = new ClosingTime(time);
         ClientGauges.Add(this);
     }
 
-    internal ProducerOptions Options { get; }
-
-    internal SendBudget Budget { get; }
-
-    internal TimeProvider Time { get; }
-
-    internal ILogger Logger { get; }
-
-    /// <summary>Whether messages may go to one broker or another.</summary>
-    internal bool HasSeveralBrokers => _directory.ShareCount > 1;
-
-    /// <summary>Why brokers cannot be asked for routes, in words; null = nothing is known to be wrong.</summary>
-    internal string? RouteTrouble => _directory.Trouble;
-
-    /// <summary>Ends every wait of the producer.</summary>
-    internal CancellationToken Closing => _closing.Token;
-
     /// <summary>Bytes of memory held for messages that are not acknowledged.</summary>
-    public long BufferedBytes => Budget.Used;
+    public long BufferedBytes => _terms.Budget.Used;
 
     /// <summary>Sends a message; completes when it is stored. Allocates nothing in the usual case.</summary>
     /// <param name="topic">Made by the broker if it is missing and that is allowed.</param>
@@ -131,9 +95,6 @@ public sealed partial class Producer : IClosable, IDisposable
         return new ValueTask<SendReceipt>(source, (short)number);
     }
 
-    /// <summary>A batch goes from one lane to another. Under the gates of both.</summary>
-    internal void NoteMove() => Interlocked.Increment(ref _moves);
-
     /// <summary>
     /// Completes when everything sent before is stored or has failed. Does not throw for what failed.
     /// </summary>
@@ -145,39 +106,14 @@ public sealed partial class Producer : IClosable, IDisposable
         return PublicCall.RunAsync(typeof(Producer), () => FlushAllAsync(cancellationToken), cancellationToken);
     }
 
-    /// <summary>The ways to its brokers, as they are now.</summary>
-    internal BrokerLane[] Lanes()
-    {
-        lock (_lock)
-            return [.. _lanes.Values];
-    }
+    IEnumerable<KeyValuePair<ServerAddress, long>> ISendLevels.InFlightRequests() =>
+        _routes.Lanes().Select(static lane => KeyValuePair.Create(lane.Address, (long)lane.Leaving.InFlight));
 
-    /// <summary>Sends that wait for a route or for memory, by topic.</summary>
-    internal IEnumerable<KeyValuePair<string, long>> Waiting() =>
-        _topics.Values.Select(static topic => KeyValuePair.Create(topic.Name, (long)topic.WaitingCount));
+    IEnumerable<KeyValuePair<ServerAddress, long>> ISendLevels.InFlightBytes() =>
+        _routes.Lanes().Select(static lane => KeyValuePair.Create(lane.Address, lane.InFlightBytes));
 
-    /// <summary>A callback is about to be called; disposing waits for it.</summary>
-    internal void BeginTelling() => Interlocked.Increment(ref _telling);
-
-    /// <summary>The callback has returned.</summary>
-    internal void EndTelling()
-    {
-        if (Interlocked.Decrement(ref _telling) == 0)
-            _told.TrySetResult();
-    }
-
-    /// <summary>The memory of one topic with a bounded backlog.</summary>
-    internal SendBudget NewBoundedBudget() => new(Options.BufferMemoryBytes / BoundedShare, _boundedBudget);
-
-    /// <summary>A batch object, used before or new.</summary>
-    internal SendBatch RentBatch() => _batches.TryDequeue(out SendBatch? batch) ? batch : new SendBatch(this);
-
-    /// <summary>Takes back a batch object that nobody refers to any more.</summary>
-    internal void Recycle(SendBatch batch)
-    {
-        if (_batches.Count < MaxPooledBatches)
-            _batches.Enqueue(batch);
-    }
+    IEnumerable<KeyValuePair<string, long>> ISendLevels.WaitingSends() =>
+        _routes.Topics.Select(static topic => KeyValuePair.Create(topic.Name, (long)topic.Lines.Count));
 
     private TopicLane FindTopic(string topic, CancellationToken cancellationToken)
     {
@@ -187,17 +123,7 @@ public sealed partial class Producer : IClosable, IDisposable
         TopicLane? last = Volatile.Read(ref _lastTopic);
         if (last is not null && ReferenceEquals(last.Name, topic))
             return last;
-        if (!_topics.TryGetValue(topic, out TopicLane? lane))
-        {
-            if (!NameRules.IsValid(topic))
-            {
-                throw new EQueueException(
-                    ErrorCode.InvalidName, $"{ErrorCodes.Describe(ErrorCode.InvalidName)}: '{topic}'.");
-            }
-
-            lane = _topics.GetOrAdd(topic, static (name, producer) => new TopicLane(producer, name), this);
-        }
-
+        TopicLane lane = _routes.Find(topic);
         Volatile.Write(ref _lastTopic, lane);
         return lane;
     }
@@ -221,7 +147,7 @@ public sealed partial class Producer : IClosable, IDisposable
                 return awaitable.Batch;
             }
 
-            WaitingSend waiting = lane.AppendWhenPossible(content, null, null, cancellationToken);
+            WaitingSend waiting = lane.Lines.Add(content, null, null, cancellationToken);
             number = waiting.Token;
             return waiting;
         }

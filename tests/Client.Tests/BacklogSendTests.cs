@@ -188,7 +188,7 @@ public sealed class BacklogSendTests
         await Eventually.TrueAsync(() => fake.InitCount == 2);
 
         // The new way is there before the move stands in the topic's line: only what comes later goes behind it.
-        await Eventually.TrueAsync(() => producer.Waiting().Any(static topic => topic.Value > 0));
+        await Eventually.TrueAsync(() => ((ISendLevels)producer).WaitingSends().Any(static topic => topic.Value > 0));
         fake.Judge = null;
 
         Task<SendReceipt> second = SendAsync(producer, "t", 2);

@@ -95,12 +95,12 @@ public sealed class SettingsTests
             NextSequence = int.MaxValue - 1,
         };
         var batch = new SendBatch(null!);
-        batch.Open(queue, FrameBuffer.Rent(4096), 4096, 0, 0, 0, isTraced: false);
+        batch.Open(queue, FrameBuffer.Rent(4096), 4096, SendBatch.MaxRecords, TimeProvider.System, 0, isTraced: false);
         for (int i = 0; i < 5; i++)
             Assert.True(batch.TryAppend(new RecordContent { Body = new OptionalBytes("x"u8) }));
         queue.Add(batch);
 
-        queue.AssignSequence(batch, new ProducerSession(1, 0));
+        queue.MarkSent(batch, new ProducerSession(1, 0));
 
         Assert.Equal(int.MaxValue - 1, batch.Sequence);
         Assert.Equal(3, queue.NextSequence);

@@ -12,11 +12,9 @@ internal static class TypeSizes
     [
         "Broker.FetchHandler",
         "Broker.GroupRoster",
-        "Client.BrokerLane",
         "Client.FetchSession",
         "Client.MemberSession",
         "Client.MessageStream",
-        "Client.Producer",
         "Cluster.Replica",
         "MessageStore.CommitLog",
         "MessageStore.QueueStore",
@@ -29,7 +27,6 @@ internal static class TypeSizes
     /// <summary>Types with too many fields today, in the same way.</summary>
     private static readonly string[] Wide =
     [
-        "Client.BrokerLane",
         "Client.MessageStream",
         "MessageStore.CommitLog",
         "MessageStore.QueueStore",

@@ -8,13 +8,14 @@ namespace EQueue.Client;
 /// come is the first whose deadline passes: one timer serves all. Those that gave up stay in the line until the head
 /// reaches them. Those with keys step aside, in their order, while a broker's share of the route is not known.
 /// </remarks>
-/// <param name="producer">Whose sends.</param>
-/// <param name="topic">Where to.</param>
+/// <param name="lines">Both lines of the _topic.</param>
 /// <param name="aside">Where those with keys wait for the whole route; null in that line itself.</param>
-internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? aside)
+internal sealed class SendLine(SendLines lines, SendLine? aside)
 {
     private static readonly TimeSpan LongestWait = TimeSpan.FromDays(1);
 
+    private readonly SendTerms _terms = lines.Terms;
+    private readonly IAdmission _topic = lines.Topic;
     private readonly Lock _lock = new();
     private LineEntry? _first;
     private LineEntry? _last;
@@ -129,9 +130,9 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
     {
         while (!send.IsOver)
         {
-            if (producer.Closing.IsCancellationRequested)
+            if (_terms.Closing.IsCancellationRequested)
             {
-                producer.NoteUnsent(topic.Name, 1, mayBeStored: false);
+                _terms.NoteUnsent(_topic.Name, 1, mayBeStored: false);
                 send.Fail(Faults.Closed(mayBeStored: false));
                 return false;
             }
@@ -139,13 +140,13 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
             try
             {
                 await ResolveAsync(wholly: aside is null).ConfigureAwait(false);
-                if (aside is not null && send.IsKeyed && topic.IsResolved && !(topic.IsWhole && aside.IsEmpty))
+                if (aside is not null && send.IsKeyed && _topic.IsResolved && !(_topic.IsWhole && aside.IsEmpty))
                     return true;
-                Task released = producer.Budget.WhenReleased();
-                if (!send.TryAdmit() && topic.IsKnownFor(send.IsKeyed))
+                Task released = _terms.Budget.WhenReleased();
+                if (!send.TryAdmit() && _topic.IsKnownFor(send.IsKeyed))
                 {
                     using var either = CancellationTokenSource.CreateLinkedTokenSource(
-                        producer.Closing, topic.WhileAnyWaits());
+                        _terms.Closing, lines.WhileAnyWaits());
                     await WaitAsync(released, either.Token).ConfigureAwait(false);
                 }
             }
@@ -173,19 +174,19 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
     /// <summary>Learns the route. What refuses it is told to everybody who waits for it.</summary>
     private async Task ResolveAsync(bool wholly)
     {
-        if (topic.IsKnownFor(isKeyed: wholly))
+        if (_topic.IsKnownFor(isKeyed: wholly))
             return;
-        using var patience = new CancellationTokenSource(PatienceLeft(), producer.Time);
+        using var patience = new CancellationTokenSource(PatienceLeft(), _terms.Time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(
-            producer.Closing, patience.Token, topic.WhileAnyWaits());
+            _terms.Closing, patience.Token, lines.WhileAnyWaits());
         try
         {
-            await topic.ResolveAsync(isKeyed: wholly, either.Token).ConfigureAwait(false);
+            await _topic.ResolveAsync(isKeyed: wholly, either.Token).ConfigureAwait(false);
         }
         catch (Exception exception) when (
             exception is OperationCanceledException or EQueueException { Code: ErrorCode.Cancelled })
         {
-            producer.Closing.ThrowIfCancellationRequested();
+            _terms.Closing.ThrowIfCancellationRequested();
             GiveUpOverdue();
         }
         catch (EQueueException exception)
@@ -200,7 +201,7 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
     {
         try
         {
-            await task.WaitAsync(PatienceLeft(), producer.Time, cancellationToken).ConfigureAwait(false);
+            await task.WaitAsync(PatienceLeft(), _terms.Time, cancellationToken).ConfigureAwait(false);
         }
         catch (TimeoutException)
         {
@@ -213,10 +214,10 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
     {
         foreach (WaitingSend send in Sends())
         {
-            long now = producer.Time.GetTimestamp();
+            long now = _terms.Time.GetTimestamp();
             if (now >= send.Deadline)
                 return TimeSpan.Zero;
-            TimeSpan left = producer.Time.GetElapsedTime(now, send.Deadline);
+            TimeSpan left = _terms.Time.GetElapsedTime(now, send.Deadline);
             return left < LongestWait ? left : LongestWait;
         }
 
@@ -225,12 +226,12 @@ internal sealed class SendLine(Producer producer, TopicLane topic, SendLine? asi
 
     private void GiveUpOverdue()
     {
-        long now = producer.Time.GetTimestamp();
+        long now = _terms.Time.GetTimestamp();
         foreach (WaitingSend send in Sends())
         {
             if (send.Deadline > now)
                 break;
-            send.Fail(Shortage.Of(producer, topic, send.IsKeyed));
+            send.Fail(_topic.ShortageFor(send.IsKeyed));
         }
     }
 

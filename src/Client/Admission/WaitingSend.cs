@@ -19,8 +19,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
     private static readonly SendCallback Settle =
         static (state, receipt, error) => ((WaitingSend)state!).Complete(receipt, error);
 
-    private readonly Producer _producer;
-    private readonly TopicLane _topic;
+    private readonly SendLines _lines;
     private readonly SendCallback? _callback;
     private readonly object? _state;
     private MessageCopy _message;
@@ -28,29 +27,25 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
     private readonly CancellationTokenRegistration _ending;
     private int _phase;
 
-    /// <param name="producer">Whose send.</param>
-    /// <param name="topic">Where to.</param>
+    /// <param name="lines">Those of the topic.</param>
     /// <param name="message">Copied already.</param>
     /// <param name="callback">Told of the outcome instead of an awaiter; null for an awaiter.</param>
     /// <param name="state">For the callback.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     public WaitingSend(
-        Producer producer,
-        TopicLane topic,
+        SendLines lines,
         in MessageCopy message,
         SendCallback? callback,
         object? state,
         CancellationToken cancellationToken)
     {
-        _producer = producer;
-        _topic = topic;
-        topic.BeginWait();
+        _lines = lines;
+        lines.BeginWait();
         _message = message;
         IsKeyed = message.Content.Key.HasValue;
         _callback = callback;
         _state = state;
-        Deadline = producer.Time.GetTimestamp()
-            + (long)(producer.Options.DeliveryTimeout.TotalSeconds * producer.Time.TimestampFrequency);
+        Deadline = lines.Terms.Time.After(lines.Terms.Options.DeliveryTimeout);
         _ending = cancellationToken.UnsafeRegister(
             static (send, token) => ((WaitingSend)send!).Fail(Faults.Cancelled(token)), this);
     }
@@ -78,7 +73,8 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
         bool isAdmitted;
         try
         {
-            isAdmitted = _topic.TryAppendNow(_message.Content, _callback ?? Settle, _callback is null ? this : _state);
+            isAdmitted = _lines.Topic.TryAppendNow(
+                _message.Content, _callback ?? Settle, _callback is null ? this : _state);
         }
         catch (Exception exception)
         {
@@ -98,7 +94,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
             Volatile.Write(ref _phase, Over);
             _message = default;
             _ending.Unregister();
-            _topic.EndWait();
+            _lines.EndWait();
             return true;
         }
 
@@ -116,7 +112,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
             return;
         _message = default;
         _ending.Unregister();
-        _topic.EndWait();
+        _lines.EndWait();
         if (_callback is null)
         {
             // Whoever ends waits must not run what stands behind them.
@@ -125,7 +121,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
             return;
         }
 
-        _producer.BeginTelling();
+        _lines.Terms.BeginTelling();
         ThreadPool.UnsafeQueueUserWorkItem(
             static told => told.Send.Tell(told.Error), (Send: this, Error: error), preferLocal: false);
     }
@@ -157,11 +153,11 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
         }
         catch (Exception exception)
         {
-            Log.CallbackThrew(_producer.Logger, exception);
+            Log.CallbackThrew(_lines.Terms.Logger, exception);
         }
         finally
         {
-            _producer.EndTelling();
+            _lines.Terms.EndTelling();
         }
     }
 }

@@ -31,7 +31,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     private static readonly Action<object?> Consumed = static _ => throw new InvalidOperationException();
 
     private readonly Slot[]?[] _blocks;
-    private readonly Producer _producer;
+    private readonly BatchPool _pool;
     private TaskCompletionSource? _done;
     private EQueueException? _failure;
     private ProduceResult _result;
@@ -41,14 +41,14 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     private int _references;
     private int _isSettled;
 
-    public SendBatch(Producer producer)
-        : this(producer, new Slot[]?[MaxRecords / BlockSize])
+    public SendBatch(BatchPool pool)
+        : this(pool, new Slot[]?[MaxRecords / BlockSize])
     {
     }
 
-    private SendBatch(Producer producer, Slot[]?[] cleanBlocks)
+    private SendBatch(BatchPool pool, Slot[]?[] cleanBlocks)
     {
-        _producer = producer;
+        _pool = pool;
         _blocks = cleanBlocks;
     }
 
@@ -88,20 +88,20 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     {
         _result = result;
         _failure = failure;
-        SendBudget budget = Queue.Broker.Budget;
+        IBatchOwner owner = Owner;
         long reserved = ReservedBytes;
         Frame!.Dispose();
         Frame = null;
         _references = _awaitables + 1;
         Interlocked.Exchange(ref _isSettled, 1);
-        budget.Release(reserved);
+        owner.ReleaseMemory(reserved);
         _done?.TrySetResult();
         if (!WakeBlockedOnes())
         {
             EndHold();
             Release();
         }
-        else if (_producer.Options.InlineCompletions)
+        else if (_pool.CompletesInline)
         {
             Execute();
         }
@@ -204,7 +204,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
             ManualResetEventSlim waiter = BlockedSender.OfThread;
             waiter.Reset();
             OnCompleted(WakeBlocked, waiter, token, ValueTaskSourceOnCompletedFlags.None);
-            Queue.Broker.EndHolds();
+            Owner.OnSenderBlocks();
             try
             {
                 waiter.Wait();
@@ -221,11 +221,11 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
 
     private void EndHold()
     {
-        if (HoldAge < 0)
+        if (Hold < 0)
             return;
-        int age = HoldAge;
-        HoldAge = -1;
-        Queue.Broker.EndHold(age);
+        int hold = Hold;
+        Hold = -1;
+        Owner.OnContinuationsRan(hold);
     }
 
     private void ResetCompletion()
@@ -238,8 +238,8 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     }
 
     private SendReceipt ReceiptOf(int index) => new(
-        Queue.Topic.Name,
-        Queue.Number,
+        Owner.TopicName,
+        Owner.Number,
         _result.FirstOffset.Value < 0 ? _result.FirstOffset : new QueueOffset(_result.FirstOffset.Value + index),
         _result.StoredTimeMs,
         _result.Level);
@@ -279,7 +279,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         }
         catch (Exception exception)
         {
-            Log.CallbackThrew(_producer.Logger, exception);
+            Log.CallbackThrew(_pool.Logger, exception);
         }
 
         Release();
@@ -301,7 +301,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         }
 
         _failure = null;
-        _producer.Recycle(IsReusable ? this : new SendBatch(_producer, _blocks));
+        _pool.Return(IsReusable ? this : new SendBatch(_pool, _blocks));
     }
 
     /// <summary>Whether enough tokens are left for another use.</summary>

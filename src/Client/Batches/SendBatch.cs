@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 using EQueue.Remoting;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
@@ -25,7 +26,7 @@ internal enum BatchState
 /// Messages of one queue: encoded once into the frame in which they leave, and the awaitable of each of them.
 /// </summary>
 /// <remarks>
-/// <para>Built and moved under the gate of its <see cref="BrokerLane"/>; awaited on any thread, see
+/// <para>Built and moved under the gate of the lane that sends it; awaited on any thread, see
 /// SendBatch.Completion.cs.</para>
 /// <para>The frame's payload: <see cref="ProduceRequestHeader"/>, <see cref="ProduceBatchHeader"/>, batch. So a request
 /// of one batch leaves without a copy, and again without one when it must be repeated.</para>
@@ -44,14 +45,18 @@ internal sealed partial class SendBatch
 
     /// <summary>Records that are taken without a look at the trace: none while spans are listened to.</summary>
     private int _maxPlainRecords;
+    /// <summary>The different contexts of its messages.</summary>
     private List<ActivityContext>? _contexts;
+
+    /// <summary>From its first sending on; null when no listener wants it.</summary>
+    private Activity? _span;
     private bool _isEncoded;
     private int _encodedSize;
     private ProducerSession _encodedSession;
     private int _encodedSequence;
 
     /// <summary>The queue it goes to.</summary>
-    public QueueLane Queue { get; private set; } = null!;
+    public IBatchOwner Owner { get; private set; } = null!;
 
     /// <summary>The batch before it in the queue's pending list.</summary>
     public SendBatch? Previous { get; set; }
@@ -91,14 +96,8 @@ internal sealed partial class SendBatch
     /// <summary>Whether a message of it has a key, which binds it to its queue.</summary>
     public bool HasKeys { get; private set; }
 
-    /// <summary>The span from its first sending on; null when nobody wants it.</summary>
-    public Activity? Span { get; set; }
-
-    /// <summary>The different contexts of its messages; null for none.</summary>
-    public List<ActivityContext>? Contexts => _contexts is { Count: > 0 } ? _contexts : null;
-
     /// <summary>Which hold of its broker lane ends when its continuations have run; -1 = none.</summary>
-    public int HoldAge { get; set; } = -1;
+    public int Hold { get; set; } = -1;
 
     /// <summary>What the last attempt met.</summary>
     public EQueueException? LastError { get; set; }
@@ -112,34 +111,34 @@ internal sealed partial class SendBatch
     public int Size => _isEncoded ? _encodedSize : _builder.Size;
 
     /// <summary>Starts taking messages.</summary>
-    /// <param name="queue">Where it goes.</param>
+    /// <param name="owner">Where it goes.</param>
     /// <param name="frame">An empty frame, owned by the batch from here on.</param>
     /// <param name="maxSize">The most bytes of the batch.</param>
-    /// <param name="nowMs">Create time of all its messages.</param>
-    /// <param name="createdAt">When its delivery timeout starts.</param>
+    /// <param name="maxRecords">The most messages of the batch.</param>
+    /// <param name="time">Tells the create time of all its messages, and when its delivery timeout starts.</param>
     /// <param name="reservedBytes">What it holds of the budget.</param>
     /// <param name="isTraced">Whether its messages get the context of their sender's activity.</param>
     public void Open(
-        QueueLane queue,
+        IBatchOwner owner,
         FrameBuffer frame,
         int maxSize,
-        long nowMs,
-        long createdAt,
+        int maxRecords,
+        TimeProvider time,
         long reservedBytes,
         bool isTraced)
     {
-        _maxRecords = queue.Bound?.MaxRecords ?? MaxRecords;
+        _maxRecords = maxRecords;
         _maxPlainRecords = isTraced ? 0 : _maxRecords;
         _contexts?.Clear();
-        Span = null;
+        _span = null;
         frame.Reserve(HeaderRoom);
         Memory<byte> room = frame.GetMemory(RecordBatchLayout.HeaderSize);
-        _builder.Reset(room.Length > maxSize ? room[..maxSize] : room, nowMs);
-        _timestampMs = nowMs;
+        _timestampMs = time.GetUtcNow().ToUnixTimeMilliseconds();
+        _builder.Reset(room.Length > maxSize ? room[..maxSize] : room, _timestampMs);
         _isEncoded = false;
-        Queue = queue;
+        Owner = owner;
         Frame = frame;
-        CreatedAt = createdAt;
+        CreatedAt = time.GetTimestamp();
         ReservedBytes = reservedBytes;
         State = BatchState.Open;
         Sequence = -1;
@@ -154,9 +153,9 @@ internal sealed partial class SendBatch
     }
 
     /// <summary>Goes to another queue as if it had never been sent: known not to be stored, and in no queue.</summary>
-    public void MoveTo(QueueLane queue)
+    public void MoveTo(IBatchOwner owner)
     {
-        Queue = queue;
+        Owner = owner;
         Sequence = -1;
         Session = ProducerSession.None;
         Attempts = 0;
@@ -212,6 +211,23 @@ internal sealed partial class SendBatch
         return true;
     }
 
+    /// <summary>Tells listeners that it leaves: the first sending begins its span, the others count.</summary>
+    public void ObserveLeaving(ILogger logger, ServerAddress server)
+    {
+        if (Attempts > 1)
+            ClientMeter.CountRetry(logger, Owner.TopicName, server, LastError);
+        else
+            _span ??= ClientTrace.StartSend(logger, Owner.TopicName, Owner.Number, RecordCount, _contexts, server);
+    }
+
+    /// <summary>Tells listeners what became of it.</summary>
+    public void ObserveSettled(ILogger logger, ServerAddress server, EQueueException? failure)
+    {
+        ClientMeter.CountSent(logger, RecordCount, Owner.TopicName, server, failure);
+        if (_span is { } span)
+            ClientTrace.EndSend(logger, span, Attempts, failure);
+    }
+
     /// <summary>Writes header and CRC for its present session and sequence, if they are not there already.</summary>
     /// <param name="packer">Compresses it, the first time; null: nothing does.</param>
     public void Encode(BatchPacker? packer)
@@ -236,7 +252,7 @@ internal sealed partial class SendBatch
 
     /// <summary>Writes what stands before the batch in a request.</summary>
     public void WriteBatchHeader(Span<byte> destination) =>
-        new ProduceBatchHeader(Queue.Key.Id, Queue.Key.Log, -1, _builder.TagBits, Size).Write(destination);
+        new ProduceBatchHeader(Owner.Key.Id, Owner.Key.Log, -1, _builder.TagBits, Size).Write(destination);
 
     /// <summary>The encoded batch.</summary>
     public ReadOnlySpan<byte> Bytes => Frame!.Slice(HeaderRoom, Size);

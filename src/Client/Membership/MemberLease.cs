@@ -22,8 +22,8 @@ internal sealed class MemberLease(TimeProvider time)
     {
         lock (_lock)
         {
-            _graceTicks = reconnectGrace < TimeSpan.Zero ? -1 : TicksOf(reconnectGrace);
-            Volatile.Write(ref _endsAt, sentAt + TicksOf(sessionTimeout));
+            _graceTicks = reconnectGrace < TimeSpan.Zero ? -1 : time.TicksOf(reconnectGrace);
+            Volatile.Write(ref _endsAt, sentAt + time.TicksOf(sessionTimeout));
         }
     }
 
@@ -36,6 +36,4 @@ internal sealed class MemberLease(TimeProvider time)
                 Volatile.Write(ref _endsAt, Math.Min(_endsAt, time.GetTimestamp() + _graceTicks));
         }
     }
-
-    private long TicksOf(TimeSpan span) => (long)(span.TotalSeconds * time.TimestampFrequency);
 }

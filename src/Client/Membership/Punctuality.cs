@@ -9,8 +9,7 @@ internal sealed class Punctuality(MemberTerms terms, ServerAddress address)
     private long _dueBy;
 
     /// <summary>A call leaves; its answer, and what follows, is due when the broker has held it for so long.</summary>
-    public void Expect(TimeSpan wait) =>
-        _dueBy = Time.GetTimestamp() + (long)(wait.TotalSeconds * Time.TimestampFrequency);
+    public void Expect(TimeSpan wait) => _dueBy = Time.After(wait);
 
     /// <summary>Says so when what was expected comes later than a part of the session's time.</summary>
     public void Check()

@@ -28,7 +28,19 @@ internal sealed partial class MessageStream
             (cursor.Topic, Group), Math.Max(0, cursor.VisibleEnd - cursor.Processed)));
 
     /// <summary>The application is given the first of a batch, or goes on within one.</summary>
-    private void BeginHanding() => _processing = ClientTrace.StartProcess(_logger, _cursor, Group);
+    private void BeginHanding()
+    {
+        if (!ClientTrace.IsListenedTo)
+            return;
+        QueueCursor queue = _cursor.Queue;
+        _processing = ClientTrace.StartProcess(
+            _logger,
+            queue.Topic,
+            queue.Number,
+            Group,
+            _cursor.ReadContexts(ClientTrace.MaxContexts),
+            queue.Session.Link.Address);
+    }
 
     /// <summary>The application is through with the open batch, or leaves it.</summary>
     private void EndHanding()

@@ -13,7 +13,7 @@ namespace EQueue.Client;
 /// for queues that cannot be read as they are, Hand for what the reader holds when a queue or a membership ends,
 /// Telemetry for what listeners are told.</para>
 /// </remarks>
-internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoolWorkItem, IAsyncDisposable
+internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoolWorkItem, IReadLevels, IAsyncDisposable
 {
     private readonly Lock _gate = new();
     private readonly Queue<FetchedAnswer> _answers = new();

@@ -1,6 +1,4 @@
 using EQueue.Protocol;
-using EQueue.Remoting;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
@@ -25,89 +23,113 @@ internal enum AppendStatus
 
 /// <summary>Everything that one producer sends to one broker, over a connection of its own.</summary>
 /// <remarks>
-/// <para>Owns the queues' batches. One gate guards them; nothing is encoded, sent or completed under it but the message
-/// that is appended. Full batches leave while fewer than the allowed requests are in flight; batches that are not full
-/// leave when nothing is, or when they have waited long enough for that.</para>
-/// <para>One thread at a time dispatches: the one whose message or answer made something sendable. Answers come on the
-/// connection's receive loop. See the other parts: Append, Open, Pace, Dispatch, Answers, Session, Oneway, Away,
-/// Hold, Telemetry.</para>
+/// <para>Owns the queues, their batches and the gate that guards them. Producers call it on any thread. Nothing is
+/// encoded, sent or completed under the gate but the message that is appended.</para>
+/// <para>Its parts share the gate: <see cref="LaneDispatch"/> sends what is full, <see cref="LeavingRule"/> says when
+/// the rest leaves, <see cref="LaneAnswers"/> settles, <see cref="RetrySweep"/> minds the time,
+/// <see cref="ProducerSessionRenewal"/> connection and session, <see cref="OnewayBatches"/> what is not
+/// acknowledged.</para>
 /// </remarks>
-internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
+internal sealed class BrokerLane : IAsyncDisposable
 {
-    /// <summary>Requests whose answers are still being worked through while the next ones are in flight.</summary>
-    private const int SpareRequests = 4;
+    private static long _lastId;
 
-    private static readonly TimeSpan LongestSweep = TimeSpan.FromSeconds(1);
-
-    private readonly LaneGate _gate = new();
-    private readonly Producer _producer;
-    private readonly ProducerOptions _options;
-    private readonly BatchPacker? _packer;
-    private readonly BrokerLink _link;
-    private readonly TimeProvider _time;
-    private readonly ILogger _logger;
-    private readonly ITimer _timer;
-    private readonly CancellationTokenSource _closing = new();
     private readonly Dictionary<QueueKey, QueueLane> _queues = [];
-    private readonly Queue<QueueLane> _ready = new();
-    private readonly ProduceRequest[] _requests;
-    private readonly Stack<ProduceRequest> _freeRequests = new();
-    private readonly long _deliveryTicks;
-    private readonly TimeSpan _sweepInterval;
-    private readonly bool _isBounded;
+    private readonly CancellationTokenSource _closing = new();
     private readonly bool _hasOthers;
-    private int _maxBatchBytes;
-    private long _timerDue = long.MaxValue;
-    private long _sweepDue = long.MaxValue;
+    private readonly OnewayBatches _oneway;
+    private EQueueException? _closeFailure;
     private bool _isClosed;
 
-    /// <param name="producer">Whose messages.</param>
+    /// <param name="terms">Of the producer.</param>
     /// <param name="link">The connection; the lane's own.</param>
     /// <param name="isBounded">Whether it serves one topic with a bounded backlog, whose requests may have to wait at
     /// the broker.</param>
-    public BrokerLane(Producer producer, BrokerLink link, bool isBounded)
+    /// <param name="hasOthers">Whether messages may go to other brokers as well.</param>
+    public BrokerLane(SendTerms terms, BrokerLink link, bool isBounded, bool hasOthers)
     {
-        _isBounded = isBounded;
-        _hasOthers = producer.HasSeveralBrokers;
-        Budget = isBounded ? producer.NewBoundedBudget() : producer.Budget;
-        _producer = producer;
-        _options = producer.Options;
-        _link = link;
-        _packer = _options.Compression == RecordCodec.None ? null : new BatchPacker(_options.Compression);
-        _time = producer.Time;
-        _logger = producer.Logger;
-        _lingerTicks = ToTicks(_options.Linger);
-        _deliveryTicks = ToTicks(_options.DeliveryTimeout);
-        _sweepInterval = _options.DeliveryTimeout / 4 < LongestSweep ? _options.DeliveryTimeout / 4 : LongestSweep;
-        _requests = new ProduceRequest[_options.MaxInFlight + SpareRequests];
-        for (int i = 0; i < _requests.Length; i++)
-        {
-            _requests[i] = new ProduceRequest(i);
-            _freeRequests.Push(_requests[i]);
-        }
-
-        _awaySince = _time.GetTimestamp();
-        _timer = _time.CreateTimer(
-            static lane => ((BrokerLane)lane!).OnTimer(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        Terms = terms;
+        Link = link;
+        IsBounded = isBounded;
+        _hasOthers = hasOthers;
+        ProducerOptions options = terms.Options;
+        Budget = isBounded ? terms.NewBoundedBudget() : terms.Budget;
+        Packer = options.Compression == RecordCodec.None ? null : new BatchPacker(options.Compression);
+        Leaving = new LeavingRule(
+            options.MaxInFlight, options.Linger, knowsTheWay: !isBounded, terms.Time.TimestampFrequency);
+        Dispatch = new LaneDispatch(this);
+        Answers = new LaneAnswers(this);
+        Sweep = new RetrySweep(this);
+        Session = new ProducerSessionRenewal(this);
+        _oneway = new OnewayBatches(this);
     }
 
-    public ServerAddress Address => _link.Address;
+    public SendTerms Terms { get; }
+
+    public BrokerLink Link { get; }
+
+    public ServerAddress Address => Link.Address;
+
+    public bool IsBounded { get; }
 
     /// <summary>The part of the producer's memory that the lane keeps to, or all of it.</summary>
     public SendBudget Budget { get; }
 
+    public BatchPacker? Packer { get; }
+
+    public LaneGate Gate { get; } = new();
+
+    public LeavingRule Leaving { get; }
+
+    public LaneDispatch Dispatch { get; }
+
+    public LaneAnswers Answers { get; }
+
+    public RetrySweep Sweep { get; }
+
+    public ProducerSessionRenewal Session { get; }
+
+    /// <summary>Two gates are taken in the order of their lanes' numbers.</summary>
+    public long Id { get; } = Interlocked.Increment(ref _lastId);
+
+    /// <summary>Ends the lane's loops.</summary>
+    public CancellationToken Closing => _closing.Token;
+
+    /// <summary>Under the gate.</summary>
+    public IReadOnlyCollection<QueueLane> Queues => _queues.Values;
+
     /// <summary>Whether the lane takes nothing any more: its store is gone or the producer is disposed.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
-    /// <summary>Whether there is no connection on which it could send. Read by anybody.</summary>
-    public bool IsAway => _isAway || !_link.Remoting.IsConnected;
+    /// <summary>Whether there is no connection on which it could send. Read by any thread.</summary>
+    public bool IsAway => Session.IsAway || !Link.Remoting.IsConnected;
 
     /// <summary>Why nothing is sent now, in words; null = nothing is known to be wrong.</summary>
-    public string? Trouble => _link.Trouble is { } reason ? $"{Address}: {reason}"
-        : Volatile.Read(ref _lastSessionError)?.Message.TrimEnd('.');
+    public string? Trouble => Link.Trouble is { } reason ? $"{Address}: {reason}"
+        : Session.LastError?.Message.TrimEnd('.');
 
-    /// <summary>The largest batch that the broker takes, in bytes; 0 before the first connection.</summary>
-    private int MaxBatchBytes => Volatile.Read(ref _maxBatchBytes);
+    /// <summary>Bytes of the batches in flight.</summary>
+    public long InFlightBytes
+    {
+        get
+        {
+            long bytes = 0;
+            using (Gate.Enter())
+            {
+                foreach (QueueLane queue in _queues.Values)
+                    bytes += queue.SentBytes;
+            }
+
+            return bytes;
+        }
+    }
+
+    /// <summary>Starts connecting. Called once, before the first message.</summary>
+    public void Start()
+    {
+        using (Gate.Enter())
+            Session.Prepare();
+    }
 
     /// <summary>
     /// The lane of a queue, made at first sight: it keeps its sequence for as long as the broker lane lives.
@@ -115,11 +137,11 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     public QueueLane GetQueue(TopicLane topic, QueueRoute route, SendBound? bound)
     {
         var key = new QueueKey(route.Log, route.Id);
-        using (_gate.Enter())
+        using (Gate.Enter())
         {
             if (!_queues.TryGetValue(key, out QueueLane? queue))
             {
-                queue = new QueueLane(topic, route.Number, key, this, Math.Min(16 * 1024, _options.BatchBytes));
+                queue = new QueueLane(topic, route.Number, key, this, Terms.Options.BatchBytes);
                 _queues.Add(key, queue);
             }
 
@@ -129,14 +151,107 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
         }
     }
 
+    /// <summary>Puts a message into the open batch of a queue.</summary>
+    /// <param name="queue">One of this lane.</param>
+    /// <param name="content">Encoded at once; nothing of it is kept.</param>
+    /// <param name="mayMove">Whether another queue will do as well once this one's batch is full.</param>
+    /// <param name="callback">Told of the outcome instead of an awaitable; null for an awaitable.</param>
+    /// <param name="state">For the callback.</param>
+    /// <param name="awaitable">The batch and the token of the message's awaitable; the token is 0 with a
+    /// callback.</param>
+    public AppendStatus TryAppend(
+        QueueLane queue,
+        in RecordContent content,
+        bool mayMove,
+        SendCallback? callback,
+        object? state,
+        out Awaitable awaitable)
+    {
+        awaitable = default;
+        bool mustDispatch;
+        AppendStatus status = AppendStatus.Appended;
+        using (Gate.Enter())
+        {
+            if (_isClosed)
+                return AppendStatus.Closed;
+            SendBatch? batch = queue.Open;
+            if (batch is null || !TryJoin(batch, content))
+                status = Renew(queue, content, mayMove, ref batch);
+            if (status == AppendStatus.Appended)
+            {
+                if (callback is null)
+                    awaitable = new Awaitable(batch!, batch!.Issue());
+                else
+                    batch!.Issue(callback, state);
+            }
+
+            mustDispatch = Dispatch.IsDue;
+        }
+
+        if (mustDispatch)
+            Dispatch.Run();
+        return status;
+    }
+
+    /// <summary>Puts neighbours of one call into the open batch of a queue: as many as it takes.</summary>
+    /// <returns>Messages taken; the status tells why it was not the rest.</returns>
+    public int TryAppendRun(
+        QueueLane queue,
+        MessageEncoder messages,
+        int from,
+        int to,
+        bool mayMove,
+        out AppendStatus status,
+        out Awaitable awaitable)
+    {
+        awaitable = default;
+        int taken = 0;
+        bool mustDispatch;
+        using (Gate.Enter())
+        {
+            status = AppendStatus.Closed;
+            if (_isClosed)
+                return 0;
+            status = AppendStatus.Appended;
+            while (from + taken < to)
+            {
+                RecordContent content = messages.Encode(from + taken);
+                SendBatch? batch = queue.Open;
+                if (batch is null || !TryJoin(batch, content))
+                {
+                    // A full batch ends the run; the first message of a run opens one.
+                    if (taken > 0)
+                        break;
+                    status = Renew(queue, content, mayMove, ref batch);
+                    if (status != AppendStatus.Appended)
+                        break;
+                }
+
+                if (taken++ == 0)
+                    awaitable = new Awaitable(batch!, batch!.Issue());
+            }
+
+            mustDispatch = Dispatch.IsDue;
+        }
+
+        if (mustDispatch)
+            Dispatch.Run();
+        return taken;
+    }
+
+    /// <summary>Puts a message into the open oneway batch of a queue.</summary>
+    /// <inheritdoc cref="OnewayBatches.TryAppend"/>
+    public AppendStatus TryAppendOneway(QueueLane queue, in RecordContent content, bool mayMove) =>
+        _oneway.TryAppend(queue, content, mayMove);
+
     /// <summary>Sends what is open and gathers what is not settled.</summary>
     /// <param name="pending">Gets a task per batch.</param>
     /// <param name="topic">Only of this topic; null = of all.</param>
     public void Flush(List<Task> pending, TopicLane? topic = null)
     {
-        using (_gate.Enter())
+        using (Gate.Enter())
         {
-            CloseAllOpen();
+            Dispatch.CloseAllOpen();
             foreach (QueueLane queue in _queues.Values)
             {
                 if (topic is not null && queue.Topic != topic)
@@ -145,10 +260,37 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
                     pending.Add(batch.WhenDone());
             }
 
-            GatherOneway(pending);
+            _oneway.Gather(pending);
         }
 
-        Dispatch();
+        Dispatch.Run();
+    }
+
+    /// <summary>The continuations of a batch have run. Under no gate.</summary>
+    public void OnContinuationsRan(int hold)
+    {
+        bool mustDispatch;
+        using (Gate.Enter())
+        {
+            if (!Leaving.EndHold(hold))
+                return;
+            mustDispatch = Dispatch.IsDue;
+            if (!mustDispatch)
+                Dispatch.ArmPace();
+        }
+
+        if (mustDispatch)
+            Dispatch.Run();
+    }
+
+    /// <summary>A sender is about to block: what it waits for must leave. Under no gate.</summary>
+    public void OnSenderBlocks()
+    {
+        if (!Leaving.IsHeld)
+            return;
+        using (Gate.Enter())
+            Leaving.EndHolds();
+        Dispatch.Run();
     }
 
     /// <summary>Ends the lane; what is still pending fails.</summary>
@@ -156,32 +298,25 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
     {
         Close(Faults.Disposed("producer"), isProducerClosed: true);
         await _closing.CancelAsync().ConfigureAwait(false);
-        await _timer.DisposeAsync().ConfigureAwait(false);
-        Task session, oneway;
-        using (_gate.Enter())
-        {
-            session = _sessionLoop;
-            oneway = _onewayLoop;
-        }
-
-        await session.ConfigureAwait(false);
-        await oneway.ConfigureAwait(false);
-        await _link.DisposeAsync().ConfigureAwait(false);
-        _packer?.Dispose();
+        await Sweep.DisposeAsync().ConfigureAwait(false);
+        await Session.EndAsync().ConfigureAwait(false);
+        await _oneway.EndAsync().ConfigureAwait(false);
+        await Link.DisposeAsync().ConfigureAwait(false);
+        Packer?.Dispose();
         _closing.Dispose();
     }
 
     /// <summary>Takes nothing more and fails what is not in flight; what is in flight fails with its answer.</summary>
-    private void Close(EQueueException failure, bool isProducerClosed = false)
+    public void Close(EQueueException failure, bool isProducerClosed = false)
     {
         List<SettledBatch> failed = [];
-        using (_gate.Enter())
+        using (Gate.Enter())
         {
             if (_isClosed)
                 return;
             Volatile.Write(ref _isClosed, true);
             _closeFailure = isProducerClosed ? null : failure;
-            CloseAllOpen();
+            Dispatch.CloseAllOpen();
             foreach (QueueLane queue in _queues.Values)
             {
                 SendBatch? next;
@@ -194,68 +329,50 @@ internal sealed partial class BrokerLane : IResponseSink, IAsyncDisposable
             }
         }
 
-        SettleAll(failed);
+        Answers.SettleAll(failed);
     }
 
     /// <summary>Why a batch of a closed lane fails: its store is gone, or the producer is closed. Under the
     /// gate.</summary>
-    private EQueueException CloseFailureOf(SendBatch batch) =>
+    public EQueueException CloseFailureOf(SendBatch batch) =>
         _closeFailure ?? Faults.Closed(mayBeStored: batch.State == BatchState.Sent || batch.MayBeStored);
 
+    /// <summary>Whether the producer was closed, and not this lane alone.</summary>
+    public bool IsProducerClosed => _isClosed && _closeFailure is null;
+
     /// <summary>Takes a batch out of its queue to fail it. Under the gate.</summary>
-    private void Fail(SendBatch batch, EQueueException failure, List<SettledBatch> failed)
+    public void Fail(SendBatch batch, EQueueException failure, List<SettledBatch> failed)
     {
-        if (batch.State == BatchState.Unknown)
-            _unknownCount--;
-        batch.Queue.Remove(batch);
+        Session.NoteKnown(batch);
+        QueueLane.Of(batch).Remove(batch);
         failed.Add(new SettledBatch(batch, default, failure));
     }
 
-    private void SettleAll(List<SettledBatch> settled)
+    private bool TryJoin(SendBatch batch, in RecordContent content) =>
+        !MustPart(batch, content) && batch.TryAppend(content);
+
+    /// <summary>Where there are other brokers, messages with keys keep to themselves: they wait for theirs, and the
+    /// others must not have to.</summary>
+    private bool MustPart(SendBatch batch, in RecordContent content) =>
+        _hasOthers && batch.HasKeys != content.Key.HasValue;
+
+    /// <summary>Closes a batch that takes no more and opens one with <paramref name="content"/>. Under the
+    /// gate.</summary>
+    private AppendStatus Renew(QueueLane queue, in RecordContent content, bool mayMove, ref SendBatch? batch)
     {
-        foreach ((SendBatch batch, ProduceResult result, EQueueException? failure) in settled)
+        if (batch is not null)
         {
-            if (failure?.InnerException is ProducerClosedException closed)
-            {
-                // Told once for each topic, when all have been counted.
-                _producer.NoteUnsent(batch.Queue.Topic.Name, batch.RecordCount, closed.MayBeStored);
-            }
-            else if (failure is not null)
-            {
-                Log.BatchFailed(
-                    _logger,
-                    batch.RecordCount,
-                    batch.Queue.Topic.Name,
-                    batch.Queue.Number,
-                    failure.Code,
-                    failure.Message);
-            }
-
-            ObserveSettled(batch, failure);
-            batch.Settle(result, failure);
+            Dispatch.CloseBatch(queue, wasFull: !MustPart(batch, content));
+            if (mayMove && queue.Topic.Sticky != queue)
+                return AppendStatus.Moved;
         }
+
+        AppendStatus status = queue.TryOpen(content, out batch);
+        if (status != AppendStatus.Appended)
+            return status;
+        queue.Open = batch;
+        Dispatch.NoteOpened(queue);
+        Sweep.ArmSweep();
+        return AppendStatus.Appended;
     }
-
-    /// <summary>Makes the timer fire no later than <paramref name="due"/>. Under the gate.</summary>
-    private void Arm(long due)
-    {
-        if (due >= _timerDue || _isClosed)
-            return;
-        _timerDue = due;
-
-        // Timers count whole milliseconds: rounded down, this one would ring too early, and again at once.
-        double wait = Math.Ceiling(_time.GetElapsedTime(_time.GetTimestamp(), due).TotalMilliseconds);
-        _timer.Change(wait > 0 ? TimeSpan.FromMilliseconds(wait) : TimeSpan.Zero, Timeout.InfiniteTimeSpan);
-    }
-
-    /// <summary>Has the timer look through all queues no later than <paramref name="due"/>. Under the gate.</summary>
-    private void ArmSweep(long due)
-    {
-        _sweepDue = Math.Min(_sweepDue, due);
-        Arm(due);
-    }
-
-    private long After(TimeSpan span) => _time.GetTimestamp() + ToTicks(span);
-
-    private long ToTicks(TimeSpan span) => (long)(span.TotalSeconds * _time.TimestampFrequency);
 }

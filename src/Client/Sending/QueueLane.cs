@@ -1,11 +1,22 @@
 using EQueue.Protocol;
+using EQueue.Remoting;
 
 namespace EQueue.Client;
 
 /// <summary>A queue as a producer sees it: the open batch, the closed ones in order, the next sequence.</summary>
 /// <remarks>Everything but the identity belongs to the gate of <see cref="Broker"/>.</remarks>
-internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, BrokerLane broker, int bufferBytes)
+internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, BrokerLane broker, int batchBytes)
+    : IBatchOwner
 {
+    /// <summary>Frame bytes that are not the batch: remoting's header and the request's.</summary>
+    private const int FrameOverhead = FrameHeader.Size + SendBatch.HeaderRoom;
+
+    /// <summary>What batches of several messages keep to before the broker has told its limit.</summary>
+    private const int SafeBatchBytes = 1024 * 1024;
+
+    private const int FirstBufferBytes = 16 * 1024;
+    private const int LeastBufferBytes = 4096;
+
     private SendBatch? _last;
     private long _nextOrdinal;
     private long _gapOrdinal;
@@ -15,6 +26,9 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
 
     public TopicLane Topic { get; } = topic;
 
+    /// <inheritdoc/>
+    public string TopicName => Topic.Name;
+
     /// <summary>The queue's number in the topic, unique over the brokers.</summary>
     public int Number { get; } = number;
 
@@ -22,8 +36,8 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
 
     public BrokerLane Broker { get; } = broker;
 
-    /// <summary>Whether it takes messages, as far as the route and the broker's answers have told. Read by
-    /// anybody.</summary>
+    /// <summary>Whether it takes messages, as far as the route and the broker's answers have told. Read by any
+    /// thread.</summary>
     public bool IsWritable
     {
         get => _isWritable;
@@ -66,10 +80,91 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     /// <summary>
     /// The size of the next batch's buffer: follows what batches really held, so that a thousand queues stay cheap.
     /// </summary>
-    public int BufferBytes { get; set; } = bufferBytes;
+    private int BufferBytes { get; set; } = Math.Min(FirstBufferBytes, batchBytes);
+
+    /// <summary>Bytes of the batches in flight.</summary>
+    public long SentBytes
+    {
+        get
+        {
+            long bytes = 0;
+            for (SendBatch? batch = First; batch is not null; batch = batch.Next)
+                bytes += batch.State == BatchState.Sent ? batch.Size : 0;
+            return bytes;
+        }
+    }
+
+    /// <summary>The queue of a batch.</summary>
+    public static QueueLane Of(SendBatch batch) => (QueueLane)batch.Owner;
 
     /// <inheritdoc/>
     public override string ToString() => $"{Topic.Name}/{Number}";
+
+    void IBatchOwner.ReleaseMemory(long bytes) => Broker.Budget.Release(bytes);
+
+    void IBatchOwner.OnSenderBlocks() => Broker.OnSenderBlocks();
+
+    void IBatchOwner.OnContinuationsRan(int hold) => Broker.OnContinuationsRan(hold);
+
+    /// <summary>Opens a batch with its first message.</summary>
+    /// <param name="content">Encoded at once.</param>
+    /// <param name="batch">The batch; null when there is none.</param>
+    public AppendStatus TryOpen(in RecordContent content, out SendBatch? batch)
+    {
+        batch = null;
+        bool isTraced = ClientTrace.IsListenedTo;
+        long size = RecordBatchLayout.HeaderSize + RecordBatchBuilder.SizeOf(content, 0, 0);
+        if (isTraced && TraceStamp.Sampled is { } activity)
+            size += TraceStamp.MostBytes(activity);
+
+        // The builder's short form writes up to 16 bytes beyond a record: room for them makes any message fit its own
+        // batch.
+        long alone = size + FrameOverhead + 16;
+        int maxBatchBytes = Broker.Session.MaxBatchBytes;
+        if ((maxBatchBytes > 0 && size > maxBatchBytes) || alone > Array.MaxLength)
+            return AppendStatus.TooLarge;
+        int most = Math.Min(Bound?.MaxBytes ?? int.MaxValue, maxBatchBytes > 0 ? maxBatchBytes : SafeBatchBytes);
+        int bytes = (int)Math.Max(alone, Math.Min(BufferBytes, FrameOverhead + most));
+        if (!Broker.Budget.TryReserve(bytes))
+            return AppendStatus.NoRoom;
+        batch = Broker.Terms.Batches.Rent();
+        batch.Open(
+            this,
+            FrameBuffer.Rent(bytes - FrameHeader.Size),
+            maxBatchBytes > 0 ? Math.Min(bytes - FrameOverhead, maxBatchBytes) : bytes - FrameOverhead,
+            Bound?.MaxRecords ?? SendBatch.MaxRecords,
+            Broker.Terms.Time,
+            bytes,
+            isTraced);
+        if (!batch.TryAppend(content))
+            throw new InvalidOperationException($"A message of {size} bytes does not fit into a batch made for it.");
+        return AppendStatus.Appended;
+    }
+
+    /// <summary>Moves the open batch to the pending ones.</summary>
+    public void Close(bool wasFull)
+    {
+        SendBatch batch = Open!;
+        Open = null;
+        Add(batch);
+        OnClosed(batch, wasFull);
+    }
+
+    /// <summary>Takes the open oneway batch.</summary>
+    public SendBatch CloseOneway(bool wasFull)
+    {
+        SendBatch batch = OpenOneway!;
+        OpenOneway = null;
+        OnClosed(batch, wasFull);
+        return batch;
+    }
+
+    /// <summary>Appends a batch of another queue to the pending ones.</summary>
+    public void TakeOver(SendBatch batch)
+    {
+        batch.MoveTo(this);
+        Add(batch);
+    }
 
     /// <summary>Appends a closed batch to the pending ones.</summary>
     public void Add(SendBatch batch)
@@ -116,9 +211,12 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
         return null;
     }
 
-    /// <summary>Gives a batch its place in the session at its first sending.</summary>
-    public void AssignSequence(SendBatch batch, ProducerSession session)
+    /// <summary>A batch leaves; at its first sending it gets its place in the session.</summary>
+    public void MarkSent(SendBatch batch, ProducerSession session)
     {
+        batch.WasHead = First == batch;
+        batch.State = BatchState.Sent;
+        batch.Attempts++;
         if (batch.Sequence >= 0)
             return;
         batch.Session = session;
@@ -187,13 +285,14 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
         return true;
     }
 
-    /// <summary>Learns from a batch that was closed how large the next one should be.</summary>
-    public void Learn(SendBatch batch, bool wasFull, int maxBytes)
+    /// <summary>Learns how large the next batch should be, and has the topic go on with another queue.</summary>
+    private void OnClosed(SendBatch batch, bool wasFull)
     {
-        if (wasFull)
-            BufferBytes = Math.Min(BufferBytes * 2, maxBytes);
+        if (wasFull && Bound is null)
+            BufferBytes = Math.Min(BufferBytes * 2, batchBytes);
         else if (batch.Size < BufferBytes / 8)
-            BufferBytes = Math.Max(BufferBytes / 2, Math.Min(4096, maxBytes));
+            BufferBytes = Math.Max(BufferBytes / 2, Math.Min(LeastBufferBytes, batchBytes));
+        Topic.OnBatchClosed(this, batch.Size);
     }
 
     /// <summary>

@@ -8,58 +8,53 @@ namespace EQueue.Client;
 /// disposed.</summary>
 internal static class ClientGauges
 {
-    private static readonly ConcurrentDictionary<Producer, bool> Producers = new();
-    private static readonly ConcurrentDictionary<MessageStream, bool> Streams = new();
+    private static readonly ConcurrentDictionary<ISendLevels, bool> Senders = new();
+    private static readonly ConcurrentDictionary<IReadLevels, bool> Readers = new();
 
     static ClientGauges()
     {
         Meter meter = ClientMeter.Meter;
         meter.CreateObservableUpDownCounter(
             "equeue.client.in_flight.requests",
-            static () => SumByServer(static lane => lane.InFlight),
+            static () => Sum(Senders.Keys.SelectMany(static sender => sender.InFlightRequests()), TagsOf),
             "{request}",
             "Produce requests that are not answered.");
         meter.CreateObservableUpDownCounter(
             "equeue.client.in_flight.size",
-            static () => SumByServer(static lane => lane.InFlightBytes),
+            static () => Sum(Senders.Keys.SelectMany(static sender => sender.InFlightBytes()), TagsOf),
             "By",
             "Batches in produce requests that are not answered.");
         meter.CreateObservableUpDownCounter(
             "equeue.client.buffer.size",
             static () => new Measurement<long>(
-                Producers.Keys.Sum(static producer => producer.BufferedBytes),
+                Senders.Keys.Sum(static sender => sender.BufferedBytes),
                 new KeyValuePair<string, object?>(TelemetryTags.System, TelemetryTags.SystemValue)),
             "By",
             "Memory held for messages that are not acknowledged.");
         meter.CreateObservableUpDownCounter(
             "equeue.client.waiting_sends",
-            static () => Sum(Producers.Keys.SelectMany(static producer => producer.Waiting()), TagsOfTopic),
+            static () => Sum(Senders.Keys.SelectMany(static sender => sender.WaitingSends()), TagsOfTopic),
             "{message}",
             "Sends that wait for a route or for memory.");
         meter.CreateObservableUpDownCounter(
             "equeue.client.prefetch.size",
-            static () => Sum(Streams.Keys.SelectMany(static stream => stream.Prefetched()), TagsOf),
+            static () => Sum(Readers.Keys.SelectMany(static reader => reader.Prefetched()), TagsOf),
             "By",
             "Answers that were fetched and are not read yet.");
         meter.CreateObservableGauge(
             "equeue.client.backlog",
-            static () => Sum(Streams.Keys.SelectMany(static stream => stream.Backlogs()), TagsOfReader),
+            static () => Sum(Readers.Keys.SelectMany(static reader => reader.Backlogs()), TagsOfReader),
             "{message}",
             "Messages behind the last one processed, as far as the last fetches told.");
     }
 
-    public static void Add(Producer producer) => Producers.TryAdd(producer, true);
+    public static void Add(ISendLevels sender) => Senders.TryAdd(sender, true);
 
-    public static void Add(MessageStream stream) => Streams.TryAdd(stream, true);
+    public static void Add(IReadLevels reader) => Readers.TryAdd(reader, true);
 
-    public static void Remove(Producer producer) => Producers.TryRemove(producer, out _);
+    public static void Remove(ISendLevels sender) => Senders.TryRemove(sender, out _);
 
-    public static void Remove(MessageStream stream) => Streams.TryRemove(stream, out _);
-
-    private static IEnumerable<Measurement<long>> SumByServer(Func<BrokerLane, long> level) => Sum(
-        Producers.Keys.SelectMany(static producer => producer.Lanes())
-            .Select(lane => new KeyValuePair<ServerAddress, long>(lane.Address, level(lane))),
-        TagsOf);
+    public static void Remove(IReadLevels reader) => Readers.TryRemove(reader, out _);
 
     /// <summary>One measurement for each set of attributes, however many objects share it.</summary>
     private static IEnumerable<Measurement<long>> Sum<TKey>(

@@ -19,17 +19,19 @@ internal static class ClientTrace
     public static bool IsListenedTo => Source.HasListeners();
 
     /// <summary>Begins the span of a batch that leaves for the first time; null when it is not sampled.</summary>
-    public static Activity? StartSend(ILogger logger, SendBatch batch, ServerAddress server)
+    public static Activity? StartSend(
+        ILogger logger, string topic, int queue, int messages, List<ActivityContext>? contexts, ServerAddress server)
     {
         if (!IsListenedTo)
             return null;
-        string topic = batch.Queue.Topic.Name;
-        List<KeyValuePair<string, object?>> tags = Tags("send", topic, batch.Queue.Number, server);
-        tags.Add(new(TelemetryTags.MessageCount, batch.RecordCount));
-        List<ActivityContext>? contexts = batch.Contexts;
-        return contexts is { Count: 1 }
-            ? Start(logger, $"send {topic}", ActivityKind.Producer, contexts[0], tags, null)
-            : Start(logger, $"send {topic}", ActivityKind.Producer, default, tags, contexts);
+        List<KeyValuePair<string, object?>> tags = Tags("send", topic, queue, server);
+        tags.Add(new(TelemetryTags.MessageCount, messages));
+        return contexts switch
+        {
+            { Count: 1 } => Start(logger, $"send {topic}", ActivityKind.Producer, contexts[0], tags, null),
+            { Count: > 1 } => Start(logger, $"send {topic}", ActivityKind.Producer, default, tags, contexts),
+            _ => Start(logger, $"send {topic}", ActivityKind.Producer, default, tags, null),
+        };
     }
 
     /// <summary>Ends it: the batch is settled.</summary>
@@ -46,17 +48,18 @@ internal static class ClientTrace
     }
 
     /// <summary>Begins the span of a batch that is handed out; null when it is not sampled.</summary>
-    public static Activity? StartProcess(ILogger logger, MessageCursor batch, string? group)
+    public static Activity? StartProcess(
+        ILogger logger,
+        string topic,
+        int queue,
+        string? group,
+        List<ActivityContext>? contexts,
+        ServerAddress server)
     {
-        if (!IsListenedTo)
-            return null;
-        QueueCursor queue = batch.Queue;
-        List<KeyValuePair<string, object?>> tags =
-            Tags("process", queue.Topic, queue.Number, queue.Session.Link.Address);
+        List<KeyValuePair<string, object?>> tags = Tags("process", topic, queue, server);
         if (group is not null)
             tags.Add(new(TelemetryTags.Group, group));
-        List<ActivityContext>? contexts = batch.ReadContexts(MaxContexts);
-        return Start(logger, $"process {queue.Topic}", ActivityKind.Consumer, default, tags, contexts);
+        return Start(logger, $"process {topic}", ActivityKind.Consumer, default, tags, contexts);
     }
 
     /// <summary>Ends it: the application has gone on.</summary>

@@ -1,0 +1,279 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
+
+/// <summary>What leaves a lane: full batches while there is room in flight, the others as <see cref="LeavingRule"/>
+/// says.</summary>
+/// <remarks>Owns the list of queues with something to send, the open batches and the requests; all but
+/// <see cref="Run"/> under the lane's gate. One thread at a time dispatches, the one whose message or answer made
+/// something sendable: it takes batches under the gate, and encodes and sends them outside. It never blocks on the
+/// network.</remarks>
+internal sealed class LaneDispatch
+{
+    /// <summary>Requests whose answers are still being worked through while the next ones are in flight.</summary>
+    private const int SpareRequests = 4;
+
+    /// <summary>An answer that a request has waited in vain is on its way before its time is over here.</summary>
+    private static readonly TimeSpan AnswerMargin = TimeSpan.FromSeconds(5);
+
+    private readonly BrokerLane _lane;
+    private readonly LeavingRule _leaving;
+    private readonly ProducerOptions _options;
+    private readonly TimeProvider _time;
+    private readonly Queue<QueueLane> _ready = new();
+
+    /// <summary>In the order in which they were opened. Some were closed since: those go when it is their
+    /// turn.</summary>
+    private readonly Queue<OpenBatch> _open = new();
+    private readonly ProduceRequest[] _requests;
+    private readonly Stack<ProduceRequest> _freeRequests = new();
+    private long _openCount;
+    private bool _isDispatching;
+
+    public LaneDispatch(BrokerLane lane)
+    {
+        _lane = lane;
+        _leaving = lane.Leaving;
+        _options = lane.Terms.Options;
+        _time = lane.Terms.Time;
+        _requests = new ProduceRequest[_options.MaxInFlight + SpareRequests];
+        for (int i = 0; i < _requests.Length; i++)
+        {
+            _requests[i] = new ProduceRequest(i);
+            _freeRequests.Push(_requests[i]);
+        }
+    }
+
+    /// <summary>Whether something may leave and no thread dispatches: the caller is to <see cref="Run"/>.</summary>
+    public bool IsDue => _lane.Session.IsReady && !_isDispatching && _leaving.HasRoom
+        && (_ready.Count > 0
+            || _leaving.IsItsTurn(_open.TryPeek(out OpenBatch first) ? first.Turn : LeavingRule.Never));
+
+    /// <summary>Batches below this are gathered into one frame, which costs a copy.</summary>
+    private int SmallBatchBytes => _options.BatchBytes / 4;
+
+    /// <summary>The request of an answer. Under no gate.</summary>
+    public ProduceRequest RequestOf(long token) => _requests[token];
+
+    /// <summary>Takes back a request that is done with.</summary>
+    public void Return(ProduceRequest request) => _freeRequests.Push(request);
+
+    /// <summary>Sends what may be sent. Any thread, under no gate.</summary>
+    public void Run()
+    {
+        using (_lane.Gate.Enter())
+        {
+            if (_isDispatching)
+                return;
+            _isDispatching = true;
+        }
+
+        while (true)
+        {
+            ProduceRequest? request;
+            using (_lane.Gate.Enter())
+            {
+                request = TakeRequest();
+                if (request is null)
+                {
+                    // The thread that makes something sendable later finds none dispatching and does it.
+                    _isDispatching = false;
+                    return;
+                }
+            }
+
+            Send(request);
+        }
+    }
+
+    /// <summary>A queue has something to send, or its gap can be closed now.</summary>
+    public void List(QueueLane queue)
+    {
+        if (!queue.TryCloseGap())
+        {
+            _lane.Session.BeginRenewal(
+                Renewal.NextEpoch, $"a batch for {queue} was given up and an answer of that queue was lost");
+        }
+
+        if (queue.IsListed || queue.First is null)
+            return;
+        queue.IsListed = true;
+        _ready.Enqueue(queue);
+    }
+
+    /// <summary>A queue has opened a batch.</summary>
+    public void NoteOpened(QueueLane queue)
+    {
+        queue.OpenNumber = ++_openCount;
+        DropClosed();
+        _open.Enqueue(new OpenBatch(queue, _openCount, _leaving.NoteOpened()));
+        ArmPace();
+    }
+
+    /// <summary>Moves a queue's open batch to the pending ones.</summary>
+    public void CloseBatch(QueueLane queue, bool wasFull)
+    {
+        queue.Close(wasFull);
+        List(queue);
+    }
+
+    /// <summary>Closes every open batch.</summary>
+    public void CloseAllOpen()
+    {
+        while (HasOpen())
+            CloseBatch(_open.Dequeue().Queue, wasFull: false);
+    }
+
+    /// <summary>Wakes the lane when the pace lets open batches leave.</summary>
+    public void ArmPace()
+    {
+        if (_leaving.PaceDue is var due and < LeavingRule.Never && HasOpen())
+            _lane.Sweep.Arm(due);
+    }
+
+    private bool HasOpen()
+    {
+        DropClosed();
+        return _open.Count > 0;
+    }
+
+    private void DropClosed()
+    {
+        while (_open.TryPeek(out OpenBatch first) && !first.IsOpen)
+            _open.Dequeue();
+    }
+
+    /// <summary>Closes the open batches that may leave.</summary>
+    private void CloseDue(long now)
+    {
+        for (int left = _open.Count; left > 0 && HasOpen(); left--)
+        {
+            OpenBatch first = _open.Peek();
+            long openedAt = first.Queue.Open!.CreatedAt;
+            if (!_leaving.MayLeave(first.Turn, openedAt, now))
+            {
+                _lane.Sweep.Arm(_leaving.NextDue(first.Turn, openedAt));
+                break;
+            }
+
+            _open.Dequeue();
+            if (first.Queue.HasUnsent)
+                _open.Enqueue(first with { Turn = _leaving.NoteOpened() });
+            else
+                CloseBatch(first.Queue, wasFull: false);
+        }
+    }
+
+    /// <summary>Takes the batches of the next request; null when nothing may leave now.</summary>
+    private ProduceRequest? TakeRequest()
+    {
+        if (!_lane.Session.IsReady || _lane.IsClosed || !_leaving.HasRoom || _freeRequests.Count == 0)
+            return null;
+        if (!_lane.Link.Remoting.IsConnected)
+        {
+            // Nothing is handed to a connection that is not there: what was never sent may go elsewhere.
+            if (_ready.Count > 0 || HasOpen())
+                _lane.Session.BeAway();
+            return null;
+        }
+
+        long now = _time.GetTimestamp();
+        CloseDue(now);
+        SendBatch? batch = TakeSendable(now, int.MaxValue, int.MaxValue);
+        if (batch is null)
+            return null;
+
+        ProduceRequest request = _freeRequests.Pop();
+        request.Batches.Add(batch);
+        int size = batch.Size;
+        int records = batch.RecordCount;
+        if (size <= SmallBatchBytes)
+        {
+            // What may have to wait for room is answered soon: no more of it together than one batch may hold.
+            SendBound? bound = QueueLane.Of(batch).Bound;
+            while (size < _options.BatchBytes
+                && TakeSendable(
+                    now,
+                    Math.Min(SmallBatchBytes, bound is null ? int.MaxValue : bound.MaxBytes - size),
+                    bound is null ? int.MaxValue : bound.MaxRecords - records) is { } more)
+            {
+                request.Batches.Add(more);
+                size += more.Size;
+                records += more.RecordCount;
+            }
+        }
+
+        _leaving.NoteSent(now);
+        request.TakenAt = now;
+        return request;
+    }
+
+    /// <summary>Takes the next batch of the queue whose turn it is; null, and it stays its turn, when that is
+    /// larger.</summary>
+    private SendBatch? TakeSendable(long now, int maxSize, int maxRecords)
+    {
+        for (int turns = _ready.Count; turns > 0; turns--)
+        {
+            QueueLane queue = _ready.Peek();
+            SendBatch? batch = _lane.Session.FindNext(queue, now);
+            if (batch is null)
+            {
+                // An answer, the timer or the new session lists it again.
+                _ready.Dequeue();
+                queue.IsListed = false;
+                continue;
+            }
+
+            if (batch.Size > maxSize || batch.RecordCount > maxRecords)
+                return null;
+            _ready.Dequeue();
+            _lane.Session.NoteLeaving(queue, batch);
+            if (_lane.Session.FindNext(queue, now) is null)
+                queue.IsListed = false;
+            else
+                _ready.Enqueue(queue);
+            return batch;
+        }
+
+        return null;
+    }
+
+    private void Send(ProduceRequest request)
+    {
+        TimeSpan timeout = TimeoutOf(request);
+        FrameBuffer frame = request.ToFrame(_options.Durability, timeout, _lane.Packer);
+        request.Generation = _lane.Link.Remoting.ConnectionGeneration;
+        request.ObserveLeaving(_lane.Terms, _lane.Address);
+        _lane.Link.Remoting.Invoke(
+            frame,
+            (byte)Opcode.Produce,
+            0,
+            _lane.IsBounded ? timeout + AnswerMargin : timeout,
+            _lane.Answers,
+            request.Index,
+            inlineAllowed: false);
+    }
+
+    /// <summary>How long a request may take: no longer than its oldest batch has left. One that may have to wait for
+    /// room is sent once: that its connection lives is the keep-alive's to find out.</summary>
+    private TimeSpan TimeoutOf(ProduceRequest request)
+    {
+        long oldest = long.MaxValue;
+        foreach (SendBatch batch in request.Batches)
+            oldest = Math.Min(oldest, batch.CreatedAt);
+        TimeSpan left = _options.DeliveryTimeout - _time.GetElapsedTime(oldest);
+        TimeSpan timeout = _lane.IsBounded || left < _options.RequestTimeout ? left : _options.RequestTimeout;
+        return timeout < TimeSpan.FromMilliseconds(1) ? TimeSpan.FromMilliseconds(1) : timeout;
+    }
+
+    /// <summary>A queue that has opened a batch.</summary>
+    /// <param name="Queue">It.</param>
+    /// <param name="Number">Which one of the lane's the batch is.</param>
+    /// <param name="Turn">As <see cref="LeavingRule.NoteOpened"/> gave it.</param>
+    private readonly record struct OpenBatch(QueueLane Queue, long Number, long Turn)
+    {
+        /// <summary>False when it was closed since.</summary>
+        public bool IsOpen => Queue.OpenNumber == Number && Queue.Open is not null;
+    }
+}

@@ -1,0 +1,169 @@
+using EQueue.Protocol;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
+
+/// <summary>A lane's messages that are not acknowledged.</summary>
+/// <remarks>Owns their batches, under the lane's gate, and the one loop that sends them: it takes full batches as they
+/// come, and one that is not full when <see cref="LeavingRule"/> lets it leave. The loop ends when nothing is left and
+/// is started by the next message.</remarks>
+internal sealed class OnewayBatches(BrokerLane lane)
+{
+    private readonly SendTerms _terms = lane.Terms;
+    private readonly Queue<SendBatch> _full = new();
+
+    /// <summary>Those with an open batch, in the order in which it was opened.</summary>
+    private readonly List<QueueLane> _open = [];
+    private Task _loop = Task.CompletedTask;
+    private SendBatch? _leaving;
+    private bool _isRunning;
+
+    /// <summary>Puts a message into the open oneway batch of a queue.</summary>
+    /// <param name="queue">One of this lane.</param>
+    /// <param name="content">Encoded at once; nothing of it is kept.</param>
+    /// <param name="mayMove">Whether another queue will do as well once this one's batch is full.</param>
+    public AppendStatus TryAppend(QueueLane queue, in RecordContent content, bool mayMove)
+    {
+        using (lane.Gate.Enter())
+        {
+            if (lane.IsClosed)
+                return AppendStatus.Closed;
+            if (queue.OpenOneway is not { } batch || !batch.TryAppend(content))
+            {
+                if (queue.OpenOneway is not null)
+                {
+                    _full.Enqueue(Close(queue, wasFull: true));
+                    if (mayMove && queue.Topic.Sticky != queue)
+                        return AppendStatus.Moved;
+                }
+
+                AppendStatus status = queue.TryOpen(content, out SendBatch? opened);
+                if (status != AppendStatus.Appended)
+                    return status;
+                queue.OpenOneway = opened;
+                _open.Add(queue);
+            }
+
+            if (!_isRunning)
+            {
+                _isRunning = true;
+                _loop = Task.Run(RunAsync);
+            }
+        }
+
+        return AppendStatus.Appended;
+    }
+
+    /// <summary>Gathers what is not sent yet. Under the gate.</summary>
+    public void Gather(List<Task> pending)
+    {
+        foreach (SendBatch batch in _full)
+            pending.Add(batch.WhenDone());
+        foreach (QueueLane queue in _open)
+            pending.Add(queue.OpenOneway!.WhenDone());
+        if (_leaving is not null)
+            pending.Add(_leaving.WhenDone());
+    }
+
+    /// <summary>Completes when the loop of a closed lane has ended.</summary>
+    public Task EndAsync()
+    {
+        Task loop;
+        using (lane.Gate.Enter())
+            loop = _loop;
+        return loop;
+    }
+
+    private async Task RunAsync()
+    {
+        while (true)
+        {
+            await GatherAsync().ConfigureAwait(false);
+            SendBatch? batch;
+            using (lane.Gate.Enter())
+            {
+                batch = _leaving = TakeNext();
+                if (batch is null)
+                {
+                    _isRunning = false;
+                    return;
+                }
+            }
+
+            EQueueException? failure = await SendAsync(batch).ConfigureAwait(false);
+            using (lane.Gate.Enter())
+                _leaving = null;
+            batch.ObserveSettled(_terms.Logger, lane.Address, failure);
+            batch.Settle(new ProduceResult(default, default, -1, new QueueOffset(-1), 0, 0), failure);
+        }
+    }
+
+    /// <summary>Waits until the connection has nothing to send, but not for long, nor behind a full batch.</summary>
+    private async ValueTask GatherAsync()
+    {
+        using (lane.Gate.Enter())
+        {
+            if (lane.IsClosed || _full.Count > 0 || _open.Count == 0
+                || !lane.Leaving.MayGatherOneway(_open[0].OpenOneway!.CreatedAt, _terms.Time.GetTimestamp()))
+            {
+                return;
+            }
+        }
+
+        Task drained = lane.Link.Remoting.WhenDrained();
+        if (!drained.IsCompleted)
+        {
+            await drained.WaitAsync(LeavingRule.LongestOnewayGathering)
+                .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        }
+    }
+
+    private SendBatch? TakeNext()
+    {
+        QueueLane? open = _open.Count == 0 ? null : _open[0];
+        if (!_full.TryPeek(out SendBatch? full))
+            return open is null ? null : Close(open, wasFull: false);
+        return open is not null && lane.Leaving.LeavesBeforeFull(
+            open.OpenOneway!.CreatedAt, full.CreatedAt, _terms.Time.GetTimestamp())
+            ? Close(open, wasFull: false)
+            : _full.Dequeue();
+    }
+
+    private SendBatch Close(QueueLane queue, bool wasFull)
+    {
+        _open.Remove(queue);
+        return queue.CloseOneway(wasFull);
+    }
+
+    private async ValueTask<EQueueException?> SendAsync(SendBatch batch)
+    {
+        // Nothing that waits for a broker that is away makes those behind it wait as long again.
+        RemotingClient remoting = lane.Link.Remoting;
+        if (!remoting.IsConnected && lane.Sweep.IsOverdue(batch, _terms.Time.GetTimestamp()))
+            return Lost(batch, new RemotingException(RemotingError.Unreachable, "The broker was away for too long."));
+        try
+        {
+            batch.Encode(lane.Packer);
+            batch.Attempts = 1;
+            batch.ObserveLeaving(_terms.Logger, lane.Address);
+            FrameBuffer frame = batch.ToRequest(
+                new ProduceRequestHeader(Durability.Policy, DeadlineMs: 0, TransactionId: 0, BatchCount: 1));
+            await remoting.SendOnewayAsync(frame, (byte)Opcode.Produce, 0, lane.Closing).ConfigureAwait(false);
+            return null;
+        }
+        catch (RemotingException exception)
+        {
+            return Lost(batch, exception);
+        }
+    }
+
+    private EQueueException Lost(SendBatch batch, RemotingException cause)
+    {
+        IBatchOwner queue = batch.Owner;
+        if (lane.IsProducerClosed)
+            _terms.NoteUnsent(queue.TopicName, batch.RecordCount, mayBeStored: false);
+        else
+            Log.OnewayLost(_terms.Logger, batch.RecordCount, queue.TopicName, queue.Number, cause.Message);
+        return lane.Link.FaultOf(cause);
+    }
+}
