@@ -110,4 +110,9 @@ public sealed record ClientOptions
         Option.Require(LoggerFactory is not null, nameof(LoggerFactory), "null", "a factory");
         Option.Require(TimeProvider is not null, nameof(TimeProvider), "null", "a clock");
     }
+
+    /// <summary>Waits before another attempt at a broker: longer after each failure, but no more than 20 times
+    /// <see cref="ReconnectBackoffMin"/>.</summary>
+    internal Task PauseAsync(int failures, CancellationToken cancellationToken) =>
+        Task.Delay(ReconnectBackoffMin * Math.Min(failures, 20), TimeProvider, cancellationToken);
 }

@@ -118,7 +118,7 @@ public sealed class QueueReader : IClosable, IDisposable
         using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, cancellationToken);
         try
         {
-            return await _stream.PullAsync(maxCount, either.Token).ConfigureAwait(false);
+            return await new MessagePull(_stream).PullAsync(maxCount, either.Token).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
@@ -232,7 +232,7 @@ public sealed class QueueReader : IClosable, IDisposable
         }
 
         (QueueOffset[] answers, LogHistory? history) = questions.Count == 0
-            ? ([], null) : await session.FindOffsetsAsync(questions, cancellationToken).ConfigureAwait(false);
+            ? ([], null) : await session.Places.FindOffsetsAsync(questions, cancellationToken).ConfigureAwait(false);
         int next = 0;
         var cursors = new QueueCursor[queues.Length];
         for (int i = 0; i < cursors.Length; i++)

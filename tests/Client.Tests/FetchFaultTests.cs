@@ -161,7 +161,7 @@ public sealed class FetchFaultTests
         stream.Remove(former);
 
         IReadOnlyList<DetachedMessage> pulled =
-            await stream.PullAsync(20, Token).AsTask().WaitAsync(TimeSpan.FromSeconds(20), Token);
+            await new MessagePull(stream).PullAsync(20, Token).AsTask().WaitAsync(TimeSpan.FromSeconds(20), Token);
         Assert.Equal(0, pulled[0].Offset.Value);
     }
 

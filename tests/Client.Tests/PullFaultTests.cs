@@ -62,22 +62,16 @@ public sealed class PullFaultTests
             stream.GetSession(ServerAddress.ParseList(fake.Address)[0]),
             new QueueCursor("t", 0, key, new QueueOffset(0)));
         await Eventually.TrueAsync(() => fake.FetchCount == 3);
-        int failures = 0;
-        stream.IsSettled = () =>
-        {
-            // Asked when nothing is at hand any more.
-            if (failures++ == 0)
-                stream.Fail(new EQueueException(ErrorCode.NotAuthorized));
-            return false;
-        };
+        stream.Owner = new FailingOwner(stream);
+        var pull = new MessagePull(stream);
 
-        Assert.Equal(Enumerable.Range(0, 20), OffsetsOf(await stream.PullAsync(100, Token)));
+        Assert.Equal(Enumerable.Range(0, 20), OffsetsOf(await pull.PullAsync(100, Token)));
         EQueueException fault =
-            await Assert.ThrowsAsync<EQueueException>(async () => await stream.PullAsync(100, Token));
+            await Assert.ThrowsAsync<EQueueException>(async () => await pull.PullAsync(100, Token));
         Assert.Equal(ErrorCode.NotAuthorized, fault.Code);
 
         stream.Seek(Assert.Single(stream.Cursors), new QueueOffset(10));
-        Assert.Equal(Enumerable.Range(10, 10), OffsetsOf(await stream.PullAsync(100, Token)));
+        Assert.Equal(Enumerable.Range(10, 10), OffsetsOf(await pull.PullAsync(100, Token)));
     }
 
     [Fact]
@@ -117,4 +111,27 @@ public sealed class PullFaultTests
 
     private static IEnumerable<int> OffsetsOf(IEnumerable<DetachedMessage> messages) =>
         messages.Select(static message => (int)message.Offset.Value);
+
+    /// <summary>Reading fails when nothing is at hand any more, which is when it is asked.</summary>
+    private sealed class FailingOwner(MessageStream stream) : IStreamOwner
+    {
+        private int _failures;
+
+        public bool IsSettled
+        {
+            get
+            {
+                if (_failures++ == 0)
+                    stream.Fail(new EQueueException(ErrorCode.NotAuthorized));
+                return false;
+            }
+        }
+
+        public void OnQueueGone(QueueCursor cursor) => throw new InvalidOperationException();
+
+        public void OnCommitDue()
+        {
+            // Nothing is committed.
+        }
+    }
 }

@@ -12,9 +12,6 @@ internal static class TypeSizes
     [
         "Broker.FetchHandler",
         "Broker.GroupRoster",
-        "Client.FetchSession",
-        "Client.MemberSession",
-        "Client.MessageStream",
         "Cluster.Replica",
         "MessageStore.CommitLog",
         "MessageStore.QueueStore",
@@ -27,7 +24,6 @@ internal static class TypeSizes
     /// <summary>Types with too many fields today, in the same way.</summary>
     private static readonly string[] Wide =
     [
-        "Client.MessageStream",
         "MessageStore.CommitLog",
         "MessageStore.QueueStore",
         "Remoting.ServerConnection",

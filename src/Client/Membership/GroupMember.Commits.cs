@@ -29,7 +29,7 @@ internal sealed partial class GroupMember
     /// <summary>Commits one queue.</summary>
     /// <exception cref="EQueueException">QueueNotOwned: it is not this member's, or no longer. Others.</exception>
     public ValueTask CommitAsync(QueueCursor cursor, CancellationToken cancellationToken) =>
-        cursor.Owner is { } owner && Array.IndexOf(Sessions, owner) >= 0
+        cursor.Owner is MemberSession owner && Array.IndexOf(Sessions, owner) >= 0
             ? owner.CommitAsync([cursor], isNamed: true, cancellationToken)
             : throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, cursor);
 
@@ -39,11 +39,11 @@ internal sealed partial class GroupMember
         IReadOnlyDictionary<QueueCursor, long> places, CancellationToken cancellationToken)
     {
         EQueueException? failure = null;
-        foreach (IGrouping<MemberSession?, QueueCursor> share in places.Keys.GroupBy(static cursor => cursor.Owner))
+        foreach (IGrouping<IReadingMember?, QueueCursor> share in places.Keys.GroupBy(static cursor => cursor.Owner))
         {
             try
             {
-                if (share.Key is not { } owner || Array.IndexOf(Sessions, owner) < 0)
+                if (share.Key is not MemberSession owner || Array.IndexOf(Sessions, owner) < 0)
                     throw GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, share.First());
                 await owner.CommitAsync([.. share], isNamed: true, cancellationToken, places).ConfigureAwait(false);
             }

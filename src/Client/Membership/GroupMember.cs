@@ -10,7 +10,7 @@ namespace EQueue.Client;
 /// See the other part for commits.
 /// </remarks>
 [SuppressMessage("Design", "CA1001", Justification = "CloseAsync releases both.")]
-internal sealed partial class GroupMember
+internal sealed partial class GroupMember : IStreamOwner
 {
     private readonly BrokerDirectory _directory;
     private readonly MessageStream _stream;
@@ -39,10 +39,10 @@ internal sealed partial class GroupMember
         _stream = stream;
         ILogger logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
         _terms = new MemberTerms(group, Guid.NewGuid(), topics, options, directory.Options, logger);
-        stream.Dropped = OnDroppedAsync;
-        stream.IsSettled = IsSettled;
-        stream.CommitDue = _commitDue.Set;
+        stream.Owner = this;
     }
+
+    bool IStreamOwner.IsSettled => Array.TrueForAll(Sessions, static session => session.IsSettled);
 
     private MemberSession[] Sessions => Volatile.Read(ref _sessions);
 
@@ -109,8 +109,6 @@ internal sealed partial class GroupMember
         await Task.WhenAll(sessions.Select(session => session.LeaveAsync(stays, patience).AsTask()))
             .ConfigureAwait(false);
     }
-
-    private bool IsSettled() => Array.TrueForAll(Sessions, static session => session.IsSettled);
 
     /// <summary>Within the turn.</summary>
     private async ValueTask JoinBrokersAsync(CancellationToken cancellationToken)
@@ -222,10 +220,7 @@ internal sealed partial class GroupMember
             catch (EQueueException exception) when (exception.IsRetriable
                 && _terms.Client.TimeProvider.GetElapsedTime(begun) < _terms.Client.RequestTimeout)
             {
-                await Task.Delay(
-                    _terms.Client.ReconnectBackoffMin * Math.Min(attempt, 20),
-                    _terms.Client.TimeProvider,
-                    cancellationToken).ConfigureAwait(false);
+                await _terms.Client.PauseAsync(attempt, cancellationToken).ConfigureAwait(false);
             }
         }
     }
@@ -319,9 +314,7 @@ internal sealed partial class GroupMember
     }
 
     /// <summary>A queue's topic was removed: the other queues go on.</summary>
-    private ValueTask OnDroppedAsync(QueueCursor cursor, ErrorCode error)
-    {
-        cursor.Owner!.OnGone(cursor);
-        return ValueTask.CompletedTask;
-    }
+    void IStreamOwner.OnQueueGone(QueueCursor cursor) => ((MemberSession)cursor.Owner!).OnGone(cursor);
+
+    void IStreamOwner.OnCommitDue() => _commitDue.Set();
 }

@@ -8,22 +8,6 @@ internal sealed partial class FetchSession
     /// <summary>The opening that the broker's session was begun under; null = it knows of none.</summary>
     private HistoryMark? _opening;
 
-    /// <summary>Asks something about places until the question and its answer went over one connection, so that the
-    /// answer belongs to one history.</summary>
-    public async ValueTask<(T Answer, LogHistory? History)> InOneHistoryAsync<T>(
-        Func<ValueTask<T>> ask, CancellationToken cancellationToken)
-    {
-        while (true)
-        {
-            if (Link.Hello is null)
-                await Link.ConnectAsync(_client.RequestTimeout, cancellationToken).ConfigureAwait(false);
-            LogHistory? history = Link.History;
-            T? answer = await ask().ConfigureAwait(false);
-            if (Link.History?.Opening == history?.Opening)
-                return (answer, history);
-        }
-    }
-
     /// <summary>The reader did not go back to the fork: asked for again, the queue is judged again.</summary>
     public void ForgetFork(QueueCursor cursor)
     {
@@ -107,52 +91,7 @@ internal sealed partial class FetchSession
                 : [];
         }
 
-        FetchedAnswer? forks = null;
-        foreach (IGrouping<LogHistory, QueueCursor> share in cursors.GroupBy(static cursor => cursor.History!))
-        {
-            foreach (QueueCursor[] some in share.Chunk(CheckHistoryRequest.MaxPlaces))
-            {
-                (QueueCursor Cursor, int Version, QueueOffset Farthest)[] asked;
-                lock (_gate)
-                    asked = [.. some.Select(static one => (one, one.Version, one.Farthest))];
-                QueuePlace[] places =
-                    Array.ConvertAll(asked, static one => new QueuePlace(one.Cursor.Key, one.Farthest));
-                CheckHistoryResponse answer = await HistoryCheck.JudgeAsync(
-                    Link, share.Key, places, _client.RequestTimeout, _closing.Token).ConfigureAwait(false);
-                lock (_gate)
-                {
-                    for (int i = 0; i < asked.Length; i++)
-                    {
-                        (QueueCursor cursor, int version, QueueOffset _) = asked[i];
-                        if (cursor.Version == version && cursor.History == share.Key && !cursor.IsRemoved)
-                            Settle(cursor, answer.Forks[i], answer.History, ref forks);
-                    }
-                }
-            }
-        }
-
-        return forks;
-    }
-
-    /// <summary>Under the gate.</summary>
-    private void Settle(QueueCursor cursor, QueueOffset end, LogHistory history, ref FetchedAnswer? forks)
-    {
-        if (end != CheckHistoryResponse.Fits)
-        {
-            cursor.VisibleEnd = Math.Min(cursor.VisibleEnd, end.Value);
-            cursor.StopAt = Math.Min(cursor.StopAt, end.Value); // -1 stays
-        }
-
-        if (end == CheckHistoryResponse.Fits || cursor.FetchNext <= end)
-        {
-            cursor.History = history;
-            return;
-        }
-
-        cursor.Fork = new HistoryFork(end, history);
-        cursor.IsInSession = false;
-        forks ??= new FetchedAnswer(this);
-        forks.Queues.Add(new FetchedQueue(
-            cursor, cursor.Version, ErrorCode.DivergingEpoch, cursor.FetchNext.Value, end.Value, default));
+        return await HistoryCheck
+            .FindForksAsync(this, cursors, _gate, _client.RequestTimeout, _closing.Token).ConfigureAwait(false);
     }
 }

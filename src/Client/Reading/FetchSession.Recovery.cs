@@ -11,7 +11,7 @@ internal sealed partial class FetchSession
     private void Recover(EQueueException failure)
     {
         if (failure.Code == ErrorCode.ConnectionLost)
-            ConnectionLost?.Invoke();
+            Member?.OnConnectionLost();
         lock (_gate)
         {
             _sessionId = 0;

@@ -61,20 +61,22 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
         _timeout = options.MaxFetchWait + client.RequestTimeout;
         _logger = client.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
         Link = link;
+        Places = new PlaceSearch(link, client.RequestTimeout);
     }
 
     public BrokerLink Link { get; }
 
+    /// <summary>Asks the broker for places.</summary>
+    public PlaceSearch Places { get; }
+
     /// <summary>Bytes that were fetched and not read yet.</summary>
     public long BufferedBytes => Volatile.Read(ref _bufferedBytes);
 
-    /// <summary>
-    /// While it is over, nothing that was fetched here is handed out; null for a reader of named queues.
-    /// </summary>
-    public MemberLease? Lease { get; set; }
+    /// <summary>The membership whose queues are fetched; null for a reader of named queues.</summary>
+    public IReadingMember? Member { get; set; }
 
-    /// <summary>Told when a fetch ends with its connection; must not block.</summary>
-    public Action? ConnectionLost { get; set; }
+    /// <summary>Whether nothing that was fetched here may be handed out now.</summary>
+    public bool IsInDoubt => Member is { IsInDoubt: true };
 
     /// <summary>Reads queues from their cursors' places on.</summary>
     public void Add(params ReadOnlySpan<QueueCursor> cursors)
@@ -118,31 +120,6 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             if (!cursor.IsRemoved)
                 _changed.Add(cursor);
         }
-    }
-
-    /// <summary>Asks for an offset, waiting for the broker as long as a request may take.</summary>
-    /// <returns>The offset, and the history of the log in which it was found.</returns>
-    public async ValueTask<(QueueOffset Offset, LogHistory? History)> FindOffsetAsync(
-        OffsetQuestion question, CancellationToken cancellationToken)
-    {
-        (QueueOffset[] offsets, LogHistory? history) =
-            await FindOffsetsAsync([question], cancellationToken).ConfigureAwait(false);
-        return (offsets[0], history);
-    }
-
-    /// <summary>Asks for offsets; fails with the first that cannot be told.</summary>
-    /// <returns>The offsets, and the history of the log in which they were found.</returns>
-    public async ValueTask<(QueueOffset[] Offsets, LogHistory? History)> FindOffsetsAsync(
-        IReadOnlyList<OffsetQuestion> questions, CancellationToken cancellationToken)
-    {
-        (FindOffsetsResponse response, LogHistory? history) = await InOneHistoryAsync(
-            () => Link.InvokeAsync(new FindOffsetsRequest(questions), _client.RequestTimeout, cancellationToken),
-            cancellationToken).ConfigureAwait(false);
-        if (response.Answers.Count != questions.Count)
-            throw Faults.Malformed(Opcode.FindOffsets, Link.Address.ToString());
-        QueueOffset[] offsets = [.. response.Answers.Select(static answer =>
-            answer.Error == ErrorCode.None ? answer.Offset : throw new EQueueException(answer.Error))];
-        return (offsets, history);
     }
 
     /// <summary>Asks again, after a pause, for all queues that fell out of the session by an error.</summary>

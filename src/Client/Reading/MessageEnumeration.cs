@@ -55,9 +55,9 @@ internal sealed class MessageEnumeration(
             _token = _linked?.Token ?? (first.CanBeCanceled ? first : second);
         }
 
-        ReceivedMessage IAsyncEnumerator<ReceivedMessage>.Current => _stream.CurrentMessage;
+        ReceivedMessage IAsyncEnumerator<ReceivedMessage>.Current => _stream.Reader.CurrentMessage;
 
-        ReceivedBatch IAsyncEnumerator<ReceivedBatch>.Current => _stream.CurrentBatch;
+        ReceivedBatch IAsyncEnumerator<ReceivedBatch>.Current => _stream.Reader.CurrentBatch;
 
         public ValueTask<bool> MoveNextAsync()
         {
@@ -66,12 +66,12 @@ internal sealed class MessageEnumeration(
             if (_token.IsCancellationRequested)
             {
                 // The application is through with what it has: asked to stop, it gets no other, but this one counts.
-                _stream.Pass();
+                _stream.Reader.Pass();
                 return ValueTask.FromCanceled<bool>(CallerToken);
             }
 
-            MessageStream.Step step = Next();
-            return step == MessageStream.Step.Found ? new ValueTask<bool>(true) : MoveNextSlowAsync(step);
+            ReadStep step = Next();
+            return step == ReadStep.Found ? new ValueTask<bool>(true) : MoveNextSlowAsync(step);
         }
 
         public ValueTask DisposeAsync()
@@ -79,14 +79,14 @@ internal sealed class MessageEnumeration(
             if (_isReading)
             {
                 _isReading = false;
-                _stream.EndReading();
+                _stream.Reader.End();
             }
 
             _linked?.Dispose();
             return ValueTask.CompletedTask;
         }
 
-        private MessageStream.Step Next() => _inBatches ? _stream.NextBatch() : _stream.NextMessage();
+        private ReadStep Next() => _inBatches ? _stream.Reader.NextBatch() : _stream.Reader.NextMessage();
 
         /// <summary>Of the two the one that was cancelled.</summary>
         private CancellationToken CallerToken =>
@@ -104,13 +104,13 @@ internal sealed class MessageEnumeration(
                 throw told;
             }
 
-            _stream.BeginReading(_inBatches);
+            _stream.Reader.Begin(_inBatches);
             _isReading = true;
             return await MoveNextSlowAsync(Next()).ConfigureAwait(false);
         }
 
         [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-        private async ValueTask<bool> MoveNextSlowAsync(MessageStream.Step step)
+        private async ValueTask<bool> MoveNextSlowAsync(ReadStep step)
         {
             try
             {
@@ -118,12 +118,12 @@ internal sealed class MessageEnumeration(
                 {
                     switch (step)
                     {
-                        case MessageStream.Step.Found:
+                        case ReadStep.Found:
                             return true;
-                        case MessageStream.Step.End:
+                        case ReadStep.End:
                             return false;
-                        case MessageStream.Step.Trouble:
-                            await _stream.TroubleAsync(_token).ConfigureAwait(false);
+                        case ReadStep.Trouble:
+                            await _stream.Reader.TroubleAsync(_token).ConfigureAwait(false);
                             break;
                         default:
                             _token.ThrowIfCancellationRequested();

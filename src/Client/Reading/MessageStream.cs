@@ -5,15 +5,10 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
-/// <summary>Where fetched answers become messages: the reader's side of its fetch sessions.</summary>
-/// <remarks>
-/// <para>Answers are posted by receive loops; one enumeration at a time takes them, on whatever thread it runs. The
-/// current message lives in <see cref="MessageCursor"/>, so that a step allocates nothing.</para>
-/// <para>See the other parts: Steps for the way from an answer to a message, Pull for some messages at a time, Trouble
-/// for queues that cannot be read as they are, Hand for what the reader holds when a queue or a membership ends,
-/// Telemetry for what listeners are told.</para>
-/// </remarks>
-internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoolWorkItem, IReadLevels, IAsyncDisposable
+/// <summary>The queues that are read, the sessions that fetch them, and the answers that wait for the reader.</summary>
+/// <remarks>Owns the sessions and the answers. Receive loops post answers; <see cref="Reader"/>, one loop at a time,
+/// takes them; the application and a group's member add and take away queues, on any thread.</remarks>
+internal sealed class MessageStream : IValueTaskSource<bool>, IThreadPoolWorkItem, IReadLevels, IAsyncDisposable
 {
     private readonly Lock _gate = new();
     private readonly Queue<FetchedAnswer> _answers = new();
@@ -26,11 +21,12 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
     private List<QueueCursor> _cursors = [];
     private ManualResetValueTaskSourceCore<bool> _wait;
     private CancellationTokenRegistration _cancellation;
+    private readonly Queue<(QueueCursor Cursor, long Offset)> _seeks = new();
     private EQueueException? _fault;
+    private volatile bool _isInterrupted;
     private bool _isWaiting;
     private bool _isWakeDue;
     private bool _isClosed;
-    private int _isRead;
 
     /// <param name="directory">Makes the connections.</param>
     /// <param name="options">How it is read.</param>
@@ -42,11 +38,37 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
         _options = options;
         _logger = directory.Options.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
         Filter = new TagFilter(options.Tags);
-        _cursor = new MessageCursor(Filter, OnBroken);
+        Reader = new MessageReader(this, options, directory.Options.MaxFrameBytes, _logger);
         ClientGauges.Add(this);
     }
 
     public TagFilter Filter { get; }
+
+    /// <summary>Whose member reads; null for a reader of named queues.</summary>
+    public string? Group { get; }
+
+    /// <summary>The group's member, which sets it once; null for a reader of named queues.</summary>
+    public IStreamOwner? Owner { get; set; }
+
+    /// <summary>The one loop at a time.</summary>
+    public MessageReader Reader { get; }
+
+    /// <summary>A queue was sought in or taken away: the reader looks before its next step.</summary>
+    public bool IsInterrupted
+    {
+        get => _isInterrupted;
+        set => _isInterrupted = value;
+    }
+
+    /// <summary>What ends reading, when everything that was fetched before is read; null = nothing does.</summary>
+    public EQueueException? Fault
+    {
+        get
+        {
+            lock (_gate)
+                return _answers.Count == 0 ? _fault : null;
+        }
+    }
 
     /// <summary>The queues being read; a new list at each change.</summary>
     public IReadOnlyList<QueueCursor> Cursors => Volatile.Read(ref _cursors);
@@ -160,7 +182,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
             return;
         }
 
-        (QueueOffset offset, LogHistory? history) = await cursor.Session
+        (QueueOffset offset, LogHistory? history) = await cursor.Session.Places
             .FindOffsetAsync(position.ToQuestion(cursor.Key), cancellationToken).ConfigureAwait(false);
         Seek(cursor, offset, isFound: true, history);
     }
@@ -208,25 +230,9 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
         }
     }
 
-    /// <summary>Begins an enumeration; at most one at a time.</summary>
-    /// <param name="inBatches">By batches rather than messages.</param>
-    /// <exception cref="EQueueException">What ended the last pull, which had messages to give first.</exception>
-    public void BeginReading(bool inBatches)
+    /// <summary>Reading begins: what ended it is forgotten, and queues with errors are asked for again.</summary>
+    public void Revive()
     {
-        if (Interlocked.Exchange(ref _isRead, 1) != 0)
-            throw new InvalidOperationException("The reader is being read already: one enumeration at a time.");
-        if (_owed is { } owed)
-        {
-            _owed = null;
-            Volatile.Write(ref _isRead, 0);
-            throw owed;
-        }
-
-        if (_isInBatch && inBatches != _wasInBatches)
-            Reopen();
-        else if (_isInBatch && !TryTakeInHand(_cursor.Queue))
-            DropBatch();
-        _wasInBatches = inBatches;
         FetchSession[] sessions;
         lock (_gate)
         {
@@ -236,19 +242,40 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
 
         foreach (FetchSession session in sessions)
             session.Revive();
-        if (_isInBatch)
-            BeginHanding();
     }
 
-    /// <summary>Ends an enumeration: what it handed out is over.</summary>
-    public void EndReading()
+    /// <summary>Whether reading ended with this.</summary>
+    public bool IsFault(Exception exception)
     {
-        _cursor.Advance();
-        if (_isInBatch)
-            EndHanding();
-        LetGo();
-        Volatile.Write(ref _isRead, 0);
+        lock (_gate)
+            return exception == _fault;
     }
+
+    /// <summary>The oldest answer that was not read.</summary>
+    public bool TryTakeAnswer(out FetchedAnswer? answer)
+    {
+        lock (_gate)
+            return _answers.TryDequeue(out answer);
+    }
+
+    /// <summary>Moves the reader's places of queues that were sought in. On the reader's thread.</summary>
+    public void ApplySeeks()
+    {
+        if (_seeks.Count == 0)
+            return;
+        lock (_gate)
+        {
+            while (_seeks.TryDequeue(out (QueueCursor Cursor, long Offset) seek))
+            {
+                seek.Cursor.Delivered = seek.Offset;
+                seek.Cursor.Processed = seek.Offset;
+            }
+        }
+    }
+
+    /// <exception cref="ObjectDisposedException">The application's reader is closed.</exception>
+    public void ThrowIfClosed() => ObjectDisposedException.ThrowIf(
+        Volatile.Read(ref _isClosed), Group is null ? typeof(QueueReader) : typeof(Consumer));
 
     /// <summary>Waits until something may have changed.</summary>
     /// <exception cref="OperationCanceledException">The token ended the wait.</exception>
@@ -256,7 +283,7 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
     {
         lock (_gate)
         {
-            if (_answers.Count > 0 || _fault is not null || _isClosed || _seeks.Count > 0 || IsLeaseBack())
+            if (_answers.Count > 0 || _fault is not null || _isClosed || _seeks.Count > 0 || Reader.Withheld.HasSure)
                 return new ValueTask<bool>(true);
             _wait.Reset();
             _isWaiting = true;
@@ -266,6 +293,21 @@ internal sealed partial class MessageStream : IValueTaskSource<bool>, IThreadPoo
         _cancellation = cancellationToken.UnsafeRegister(static stream => ((MessageStream)stream!).Wake(), this);
         return new ValueTask<bool>(this, _wait.Version);
     }
+
+    /// <inheritdoc/>
+    public IEnumerable<KeyValuePair<ServerAddress, long>> Prefetched()
+    {
+        FetchSession[] sessions;
+        lock (_gate)
+            sessions = [.. _sessions.Values, .. _left];
+        return sessions.Select(
+            static session => KeyValuePair.Create(session.Link.Address, session.BufferedBytes));
+    }
+
+    /// <inheritdoc/>
+    public IEnumerable<KeyValuePair<(string Topic, string? Group), long>> Backlogs() => Cursors.Select(
+        cursor => KeyValuePair.Create(
+            (cursor.Topic, Group), Math.Max(0, cursor.VisibleEnd - cursor.Processed)));
 
     public async ValueTask DisposeAsync()
     {

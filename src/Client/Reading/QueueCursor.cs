@@ -31,7 +31,7 @@ internal sealed class QueueCursor(string topic, int number, QueueKey key, QueueO
     public FetchSession Session { get; set; } = null!;
 
     /// <summary>The membership by which it is read; null for a queue that the application named.</summary>
-    public MemberSession? Owner { get; init; }
+    public IReadingMember? Owner { get; init; }
 
     /// <summary>The generation in which it was given to the member.</summary>
     public GroupGeneration Grant

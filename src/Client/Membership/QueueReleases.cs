@@ -1,14 +1,41 @@
+using System.Diagnostics.CodeAnalysis;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <content>Commits, and the release of a queue, whose last commit ends them.</content>
-internal sealed partial class MemberSession
+/// <summary>A member's commits at one broker, and the loop that releases queues, whose last commit ends them.</summary>
+/// <remarks>Owns the turn of commits: one at a time, and a release marks its queues within its turn, so that no commit
+/// of them can follow its own.</remarks>
+[SuppressMessage("Design", "CA1001", Justification = "A semaphore without a wait handle holds nothing.")]
+internal sealed class QueueReleases(
+    MemberSession session,
+    MemberTerms terms,
+    MessageStream stream,
+    BrokerLink link,
+    MemberQueues queues,
+    Heartbeats beats)
 {
-    /// <summary>
-    /// One commit at a time: a release marks its queues within its turn, so that no commit of them can follow its own.
-    /// </summary>
     private readonly SemaphoreSlim _commitTurn = new(1, 1);
+
+    /// <summary>Releases queues until the session ends.</summary>
+    public async Task RunAsync()
+    {
+        while (!session.IsOver)
+        {
+            try
+            {
+                queues.Taken.Reset();
+                if (queues.TakeRevoked() is { Length: > 0 } revoked)
+                    await ReleaseAsync(revoked).ConfigureAwait(false);
+                else
+                    await queues.Taken.Told.WaitAsync(session.Closing).ConfigureAwait(false);
+            }
+            catch (OperationCanceledException)
+            {
+                return;
+            }
+        }
+    }
 
     /// <summary>Commits what is processed of queues of this broker.</summary>
     /// <param name="cursors">Queues; those given up since are left out.</param>
@@ -42,13 +69,13 @@ internal sealed partial class MemberSession
     {
         try
         {
-            if (_terms.KeepsProgress)
+            if (terms.KeepsProgress)
                 await CommitAsync(cursors, isNamed: false, cancellationToken).ConfigureAwait(false);
         }
         catch (EQueueException exception)
         {
             if (!cancellationToken.IsCancellationRequested)
-                Log.CommitFailed(_terms.Logger, _terms.Group, exception.Message);
+                Log.CommitFailed(terms.Logger, terms.Group, exception.Message);
         }
     }
 
@@ -56,40 +83,39 @@ internal sealed partial class MemberSession
     /// The last commit of a member that leaves: also where its broker is just being restarted, which is waited for as
     /// long as there is progress to commit.
     /// </summary>
-    private async ValueTask CommitBeforeLeavingAsync(IReadOnlyList<QueueCursor> cursors, CancellationToken patience)
+    public async ValueTask CommitBeforeLeavingAsync(IReadOnlyList<QueueCursor> cursors, CancellationToken patience)
     {
         for (int attempt = 1; ; attempt++)
         {
             // A queue that was begun and not read on has a place to commit as well, which is worth no wait.
             int count = cursors.Count(static cursor => cursor.HasUncommitted);
-            if (count == 0 && (attempt > 1 || !Link.Remoting.IsConnected))
+            if (count == 0 && (attempt > 1 || !link.Remoting.IsConnected))
             {
                 int lost = cursors.Count(static cursor => cursor.IsGivenUp && cursor.Processed > cursor.Committed);
                 if (lost > 0)
-                    Log.LeftUncommitted(_terms.Logger, _terms.Group, lost, "the queues are no longer this member's");
+                    Log.LeftUncommitted(terms.Logger, terms.Group, lost, "the queues are no longer this member's");
                 return;
             }
 
             try
             {
-                if (!Link.Remoting.IsConnected)
-                    await Link.ConnectAsync(Timeout.InfiniteTimeSpan, patience).ConfigureAwait(false);
+                if (!link.Remoting.IsConnected)
+                    await link.ConnectAsync(Timeout.InfiniteTimeSpan, patience).ConfigureAwait(false);
                 await CommitAsync(cursors, isNamed: false, patience).ConfigureAwait(false);
                 return;
             }
             catch (EQueueException exception)
                 when (IsPassing(exception.Code) && !patience.IsCancellationRequested)
             {
-                await Task.Delay(
-                    _terms.Client.ReconnectBackoffMin * Math.Min(attempt, 20), _terms.Client.TimeProvider, patience)
+                await terms.Client.PauseAsync(attempt, patience)
                     .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             }
             catch (Exception exception) when (exception is EQueueException or OperationCanceledException)
             {
                 string reason = patience.IsCancellationRequested
-                    ? Link.Trouble ?? "the broker did not answer in time" : exception.Message.TrimEnd('.');
+                    ? link.Trouble ?? "the broker did not answer in time" : exception.Message.TrimEnd('.');
                 if (count > 0)
-                    Log.LeftUncommitted(_terms.Logger, _terms.Group, count, reason);
+                    Log.LeftUncommitted(terms.Logger, terms.Group, count, reason);
                 return;
             }
         }
@@ -102,7 +128,7 @@ internal sealed partial class MemberSession
     {
         try
         {
-            await BeatNowAsync(cancellationToken).ConfigureAwait(false);
+            await beats.BeatNowAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (TimeoutException)
         {
@@ -126,7 +152,7 @@ internal sealed partial class MemberSession
                 [.. cursors.Where(static cursor => !cursor.IsGivenUp)], isLast, places, cancellationToken)
                 .ConfigureAwait(false);
             if (gone is not null)
-                failure ??= GroupCommit.Refused(ErrorCode.QueueNotOwned, _terms.Group, gone);
+                failure ??= GroupCommit.Refused(ErrorCode.QueueNotOwned, terms.Group, gone);
         }
         finally
         {
@@ -152,82 +178,38 @@ internal sealed partial class MemberSession
     {
         EQueueException? failure = null;
         IReadOnlyList<(QueueCursor Cursor, ErrorCode Error)> refusals = await GroupCommit.SendAsync(
-            Link, _terms.Group, _terms.Member, cursors, _terms.Client.RequestTimeout, cancellationToken, places)
+            link, terms.Group, terms.Member, cursors, terms.Client.RequestTimeout, cancellationToken, places)
             .ConfigureAwait(false);
         foreach ((QueueCursor cursor, ErrorCode error) in refusals)
         {
             if (error == ErrorCode.QueueNotOwned || (isLast && error == ErrorCode.FencedGeneration))
-                OnLost(cursor);
-            failure ??= GroupCommit.Refused(error, _terms.Group, cursor);
+                queues.OnLost(cursor);
+            failure ??= GroupCommit.Refused(error, terms.Group, cursor);
         }
 
         return failure;
     }
 
-    private async Task RunReleasesAsync()
-    {
-        while (!_closing.IsCancellationRequested && _failure is null)
-        {
-            try
-            {
-                _releases.Reset();
-                if (TakeRevoked() is { Length: > 0 } queues)
-                    await ReleaseAsync(queues).ConfigureAwait(false);
-                else
-                    await _releases.Told.WaitAsync(_closing.Token).ConfigureAwait(false);
-            }
-            catch (OperationCanceledException)
-            {
-                return;
-            }
-        }
-    }
-
-    private MemberQueue[] TakeRevoked()
-    {
-        lock (_gate)
-        {
-            // Marked first, then looked whether it is in hand: a queue whose mark is yet to come has its turn after it.
-            MemberQueue[] queues = [.. _queues.Values.Where(queue =>
-                queue is { Place: MemberQueue.Stage.Revoked, Cursor: { IsRemoved: true } cursor }
-                && !_stream.IsInHand(cursor))];
-            foreach (MemberQueue queue in queues)
-                queue.Place = MemberQueue.Stage.Releasing;
-            return queues;
-        }
-    }
-
     /// <summary>
-    /// Nothing of these queues is in the application's hand: it is told, their last commit is made, and the next
-    /// heartbeat gives them up.
+    /// The application has left these queues: it is told, their last commit is made, and the next heartbeat gives them
+    /// up.
     /// </summary>
-    private async ValueTask ReleaseAsync(MemberQueue[] queues)
+    private async ValueTask ReleaseAsync(MemberQueue[] revoked)
     {
-        long begun = _terms.Client.TimeProvider.GetTimestamp();
-        QueueCursor[] cursors = [.. queues.Select(static queue => queue.Cursor!)];
-        await TellAsync(_terms.Options.Revoking, cursors).ConfigureAwait(false);
+        long begun = terms.Client.TimeProvider.GetTimestamp();
+        QueueCursor[] cursors = [.. revoked.Select(static queue => queue.Cursor!)];
+        await session.TellAsync(terms.Options.Revoking, cursors).ConfigureAwait(false);
         for (int attempt = 1; !await TryCommitLastAsync(cursors).ConfigureAwait(false); attempt++)
         {
-            if (_terms.Client.TimeProvider.GetElapsedTime(begun) >= _terms.Options.ReleaseTimeout)
+            if (terms.Client.TimeProvider.GetElapsedTime(begun) >= terms.Options.ReleaseTimeout)
                 break;
-            await Task.Delay(
-                _terms.Client.ReconnectBackoffMin * Math.Min(attempt, 20),
-                _terms.Client.TimeProvider,
-                _closing.Token).ConfigureAwait(false);
+            await terms.Client.PauseAsync(attempt, session.Closing).ConfigureAwait(false);
         }
 
-        lock (_gate)
-        {
-            foreach (MemberQueue queue in queues)
-            {
-                if (IsCurrent(queue))
-                    SetReleased(queue);
-            }
-        }
-
+        queues.Release(revoked);
         foreach (QueueCursor cursor in cursors)
-            _stream.Remove(cursor);
-        Log.QueuesGivenUp(_terms.Logger, _terms.Group, cursors.Length, Link.Address, NamesOf(cursors));
+            stream.Remove(cursor);
+        Log.QueuesGivenUp(terms.Logger, terms.Group, cursors.Length, link.Address, MemberSession.NamesOf(cursors));
     }
 
     /// <summary>From here on the queues are in no other commit.</summary>
@@ -235,15 +217,15 @@ internal sealed partial class MemberSession
     private async ValueTask<bool> TryCommitLastAsync(QueueCursor[] cursors)
     {
         EQueueException? failure;
-        await _commitTurn.WaitAsync(_closing.Token).ConfigureAwait(false);
+        await _commitTurn.WaitAsync(session.Closing).ConfigureAwait(false);
         try
         {
             // Lost meanwhile, or gone: there is nobody to commit it any more.
-            QueueCursor[] held = [.. cursors.Where(IsHeld)];
+            QueueCursor[] held = [.. cursors.Where(queues.IsHeld)];
             foreach (QueueCursor cursor in held)
                 cursor.IsGivenUp = true;
-            bool isDue = _terms.Options.AutoCommit && _terms.KeepsProgress;
-            failure = isDue ? await SendAsync(held, isLast: true, null, _closing.Token).ConfigureAwait(false) : null;
+            bool isDue = terms.Options.AutoCommit && terms.KeepsProgress;
+            failure = isDue ? await SendAsync(held, isLast: true, null, session.Closing).ConfigureAwait(false) : null;
         }
         catch (EQueueException exception)
         {
@@ -254,18 +236,12 @@ internal sealed partial class MemberSession
             _commitTurn.Release();
         }
 
-        if (failure is null || _closing.IsCancellationRequested)
+        if (failure is null || session.Closing.IsCancellationRequested)
             return true;
         if (failure.Code == ErrorCode.UnknownMember)
-            await AskWhetherMemberAsync(_closing.Token).ConfigureAwait(false);
+            await AskWhetherMemberAsync(session.Closing).ConfigureAwait(false);
         else if (!ErrorCodes.IsRetriable(failure.Code))
-            Log.CommitFailed(_terms.Logger, _terms.Group, failure.Message);
+            Log.CommitFailed(terms.Logger, terms.Group, failure.Message);
         return failure.Code != ErrorCode.UnknownMember && !ErrorCodes.IsRetriable(failure.Code);
-    }
-
-    private bool IsHeld(QueueCursor cursor)
-    {
-        lock (_gate)
-            return _queues.TryGetValue(cursor.Key, out MemberQueue? queue) && queue.Cursor == cursor;
     }
 }

@@ -2,11 +2,11 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <content>Messages taken some at a time, as copies.</content>
-internal sealed partial class MessageStream
+/// <summary>Messages taken some at a time, as copies.</summary>
+/// <remarks>A pull counts as a loop of the reader, of which there is one at a time.</remarks>
+internal sealed class MessagePull(MessageStream stream)
 {
-    /// <summary>What ended a pull that had messages to give first; thrown when reading begins again.</summary>
-    private Exception? _owed;
+    private readonly MessageReader _reader = stream.Reader;
 
     /// <summary>Copies what is at hand, waiting only for the first; it counts as processed.</summary>
     /// <exception cref="OperationCanceledException">The token ended the wait; nothing was taken.</exception>
@@ -15,7 +15,7 @@ internal sealed partial class MessageStream
         int maxCount, CancellationToken cancellationToken)
     {
         List<DetachedMessage> messages = [];
-        BeginReading(inBatches: false);
+        _reader.Begin(inBatches: false);
         try
         {
             while (await TryTakeAsync(messages, maxCount, cancellationToken).ConfigureAwait(false))
@@ -25,12 +25,12 @@ internal sealed partial class MessageStream
         }
         catch (Exception exception) when (messages.Count > 0)
         {
-            Owe(exception);
+            _reader.Owe(exception);
         }
         finally
         {
-            MarkProcessed();
-            EndReading();
+            _reader.MarkProcessed();
+            _reader.End();
         }
 
         return messages;
@@ -41,35 +41,20 @@ internal sealed partial class MessageStream
     private async ValueTask<bool> TryTakeAsync(
         List<DetachedMessage> messages, int maxCount, CancellationToken cancellationToken)
     {
-        switch (NextMessage())
+        switch (_reader.NextMessage())
         {
-            case Step.Found:
-                messages.Add(CurrentMessage.Detach());
+            case ReadStep.Found:
+                messages.Add(_reader.CurrentMessage.Detach());
                 return messages.Count < maxCount;
-            case Step.Trouble when messages.Count == 0:
-                await TroubleAsync(cancellationToken).ConfigureAwait(false);
+            case ReadStep.Trouble when messages.Count == 0:
+                await _reader.TroubleAsync(cancellationToken).ConfigureAwait(false);
                 return true;
-            case Step.Wait when messages.Count == 0:
+            case ReadStep.Wait when messages.Count == 0:
                 cancellationToken.ThrowIfCancellationRequested();
-                await WaitAsync(cancellationToken).ConfigureAwait(false);
+                await stream.WaitAsync(cancellationToken).ConfigureAwait(false);
                 return true;
             default:
                 return false;
         }
-    }
-
-    /// <summary>Messages are given first; what is wrong is told to who reads on.</summary>
-    private void Owe(Exception exception)
-    {
-        // What is wrong at a place is met there again, unless somebody seeks; a fault is forgotten when reading begins.
-        lock (_gate)
-            _owed = exception is EQueueException && exception != _fault ? null : exception;
-    }
-
-    /// <summary>What was handed out counts as processed.</summary>
-    private void MarkProcessed()
-    {
-        if (_isInBatch)
-            _cursor.Queue.Processed = _cursor.Queue.Delivered;
     }
 }
