@@ -11,7 +11,6 @@ internal static class FolderArrows
     [
         "Broker",
         "Cli",
-        "MessageStore",
         "Remoting",
         "Server",
     ];

@@ -33,7 +33,7 @@ internal static partial class Gates
 
     /// <summary>Followers and openings have rules of their own; formats write what others ask for.</summary>
     private static bool IsOfALeader(SourceFile file) =>
-        file.IsCSharp && (file.IsUnder("src/MessageStore/Log", "src/MessageStore/Packing", "src/MessageStore/Retention")
+        file.IsCSharp && (file.IsUnder("src/MessageStore/Log", "src/MessageStore/Upkeep")
             || file.Path.StartsWith("src/MessageStore/QueueStore", StringComparison.Ordinal));
 
     [GeneratedRegex(@"\.(Rename|Delete)\(|new (SnapshotWriter|SealedIndexWriter)\(")]

@@ -86,15 +86,14 @@ internal sealed partial class SealedIndex : IDisposable
         return null;
     }
 
-    /// <summary>Opens the index of a segment that has one.</summary>
+    /// <summary>Opens an index that must be there, of the segment that begins at this position.</summary>
     /// <exception cref="StoreFormatException">It is missing, damaged, or another segment's.</exception>
-    public static SealedIndex Open(IDisk disk, Guid logId, Segment segment)
+    public static SealedIndex Open(IDisk disk, Guid logId, string path, LogPosition basePosition)
     {
-        var basePosition = new LogPosition(segment.BasePosition);
-        FileVerdict verdict = TryOpen(disk, segment.IndexPath, logId, basePosition, out SealedIndex? index);
+        FileVerdict verdict = TryOpen(disk, path, logId, basePosition, out SealedIndex? index);
         return verdict == FileVerdict.Valid
             ? index!
-            : throw new StoreFormatException(segment.IndexPath, $"the sealed index cannot be used ({verdict}).");
+            : throw new StoreFormatException(path, $"the sealed index cannot be used ({verdict}).");
     }
 
     /// <summary>Reads every byte and compares every checksum of a section.</summary>

@@ -139,7 +139,7 @@ internal sealed class KeyFilterBuilder : IDisposable
         if (!IsInLog(segment) || _log.IsReadOnly || _log.Fault is not null)
             return;
         bool isOld = segment.EndPosition <= _log.Durable - _options.PageCacheBytes;
-        using var index = SealedIndex.Open(_files, _log.LogId, segment);
+        using SealedIndex index = segment.OpenIndex(_files, _log.LogId);
         if (SegmentKeys.Gather(_disk.Open(segment.Path, letsGo: isOld), segment, index, _log.LogId) is { } filters)
         {
             _addFilters(segment, filters);

@@ -110,7 +110,7 @@ internal sealed class OpenSegment(IDisk disk, Guid logId, Segment segment)
         get
         {
             lock (_lock)
-                return _index ??= SealedIndex.Open(disk, logId, Segment);
+                return _index ??= Segment.OpenIndex(disk, logId);
         }
     }
 

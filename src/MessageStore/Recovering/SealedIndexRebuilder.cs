@@ -99,7 +99,7 @@ internal static class SealedIndexRebuilder
     private static void ReadDirectory(
         IDisk disk, Guid logId, Segment previous, SortedDictionary<uint, RebuiltQueue> queues)
     {
-        using var index = SealedIndex.Open(disk, logId, previous);
+        using SealedIndex index = previous.OpenIndex(disk, logId);
         foreach (SealedQueue row in index.ReadQueues())
         {
             queues[row.Queue.Value] = new RebuiltQueue

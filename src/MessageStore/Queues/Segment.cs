@@ -1,3 +1,5 @@
+using EQueue.Protocol;
+
 namespace EQueue.MessageStore;
 
 /// <summary>One file of the log. Made by the preparer or by recovery; the last of the chain takes the
@@ -90,6 +92,11 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
         get => Volatile.Read(ref _hasIndex);
         set => Volatile.Write(ref _hasIndex, value);
     }
+
+    /// <summary>Opens its index; only once <see cref="HasIndex"/>.</summary>
+    /// <exception cref="StoreFormatException">It is missing, damaged, or another segment's.</exception>
+    public SealedIndex OpenIndex(IDisk disk, Guid logId) =>
+        SealedIndex.Open(disk, logId, IndexPath, new LogPosition(BasePosition));
 
     /// <summary>Where a position lies in the file.</summary>
     public long FileOffsetOf(long position) => HeaderSize + position - BasePosition;

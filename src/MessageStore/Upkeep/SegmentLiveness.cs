@@ -62,7 +62,7 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
     {
         if (segment.IsLost)
             yield break;
-        using var index = SealedIndex.Open(disk, log.LogId, segment);
+        using SealedIndex index = segment.OpenIndex(disk, log.LogId);
         foreach (SealedQueue row in index.ReadQueues())
             yield return row;
     }

@@ -128,7 +128,7 @@ internal sealed class SegmentPacker : IDisposable
     {
         foreach (Segment source in _sources)
         {
-            _indexes.Add(SealedIndex.Open(_disk, _log.LogId, source));
+            _indexes.Add(source.OpenIndex(_disk, _log.LogId));
             _files.Add(_disk.Open(source.Path, DiskOpen.ReadOnly));
         }
     }
