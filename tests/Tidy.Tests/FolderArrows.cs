@@ -11,7 +11,6 @@ internal static class FolderArrows
     [
         "Broker",
         "Cli",
-        "Remoting",
         "Server",
     ];
 

@@ -16,7 +16,10 @@ namespace EQueue.Remoting;
 /// <para>What changes with every call lies in a <see cref="CallCell"/>; the references here are written only when they
 /// change.</para>
 /// </remarks>
-internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IValueTaskSource<ResponseFrame>
+/// <param name="cells">The array of the cells, of which one is the slot's.</param>
+/// <param name="start">Where that begins.</param>
+internal sealed class PendingCall(byte[] cells, int start)
+    : FrameMemory(cells), IResponseSink, IValueTaskSource<ResponseFrame>
 {
     /// <summary><see langword="null"/> = the slot itself.</summary>
     private IResponseSink? _sink;
@@ -45,10 +48,7 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
     /// <summary>The caller's view of the call for which the slot was taken, to be awaited once.</summary>
     public ValueTask<ResponseFrame> Task => new(this, (short)Cell.Ticket);
 
-    /// <summary>Holds the small answer.</summary>
-    public byte[] Cells => cells;
-
-    private ref CallCell Cell => ref CallCell.At(cells, start);
+    private ref CallCell Cell => ref CallCell.At(Array, start);
 
     /// <summary>Makes a slot that goes on counting where another one was left, whose result nobody has taken. Its cell
     /// is not pinned to a line: whoever leaves many shall not fill the heap of pinned arrays.</summary>
@@ -129,7 +129,7 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
     /// <summary>Copies an answer of at most <see cref="CallCell.SmallBytes"/>; <see cref="Show()"/> follows.</summary>
     public void Keep(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        Span<byte> frame = cells.AsSpan(start + CallCell.SmallAt, CallCell.SmallBytes);
+        Span<byte> frame = Array.AsSpan(start + CallCell.SmallAt, CallCell.SmallBytes);
         header.Write(frame);
         payload.CopyTo(frame[FrameHeader.Size..]);
     }
@@ -227,11 +227,11 @@ internal sealed class PendingCall(byte[] cells, int start) : IResponseSink, IVal
     }
 
     /// <summary>The answer in the cell is not needed any more; does nothing when that was told before.</summary>
-    public void EndSmall(int ticket)
+    public override void EndLease(int frameStart, int ticket)
     {
         if (Volatile.Read(ref Cell.HeldBy) != ticket)
             return;
-        PinnedMemory.Poison(cells.AsSpan(start + CallCell.SmallAt, CallCell.SmallBytes));
+        PinnedMemory.Poison(Array.AsSpan(start + CallCell.SmallAt, CallCell.SmallBytes));
         Interlocked.CompareExchange(ref Cell.HeldBy, 0, ticket);
     }
 

@@ -11,8 +11,7 @@ namespace EQueue.Remoting;
 /// </remarks>
 public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
 {
-    private static readonly SizeClassPool<FrameBuffer> Pool = new(
-        bytes => new FrameBuffer(bytes), PinnedMemory.MinBytes, PinnedMemory.MaxBytes, PinnedMemory.MaxKeptBytes);
+    private static readonly SizeClassPool<FrameBuffer> Pool = PinnedMemory.Pool(bytes => new FrameBuffer(bytes));
 
     private byte[] _array;
     private int _end;
@@ -40,11 +39,7 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
 
     /// <summary>Lets go of the memory that the process keeps to send and receive frames and that nobody has now: the
     /// garbage collector may have it.</summary>
-    public static void ReleaseKept()
-    {
-        Pool.Clear();
-        ReceiveBlock.ReleaseKept();
-    }
+    public static void ReleaseKept() => PinnedMemory.ReleaseKept();
 
     /// <summary>An empty buffer.</summary>
     /// <param name="sizeHint">Payload bytes that are expected; it grows beyond by itself.</param>

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
 
 namespace EQueue.Remoting;
@@ -18,6 +19,8 @@ internal static class PinnedMemory
 
     private static readonly Lock Collecting = new();
 
+    private static readonly ConcurrentQueue<Action> Clearing = new();
+
     /// <summary>A new pinned array with arbitrary content.</summary>
     /// <remarks>
     /// Large arrays that were let go of count until their generation, the oldest, is collected, and holes between those
@@ -37,12 +40,29 @@ internal static class PinnedMemory
         }
     }
 
+    /// <summary>A pool of what is made with such arrays; <see cref="ReleaseKept"/> empties it. Lives as long as the
+    /// process.</summary>
+    public static SizeClassPool<T> Pool<T>(Func<int, T> create)
+        where T : class
+    {
+        var pool = new SizeClassPool<T>(create, MinBytes, MaxBytes, MaxKeptBytes);
+        Clearing.Enqueue(pool.Clear);
+        return pool;
+    }
+
+    /// <summary>Lets go of what waits in the pools to be used again.</summary>
+    public static void ReleaseKept()
+    {
+        foreach (Action clear in Clearing)
+            clear();
+    }
+
     /// <summary>One thread at a time: whoever comes next may find room already.</summary>
     private static byte[] AllocateAfterCollection(int bytes)
     {
         lock (Collecting)
         {
-            FrameBuffer.ReleaseKept();
+            ReleaseKept();
             GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
             return GC.AllocateUninitializedArray<byte>(bytes, pinned: true);
         }

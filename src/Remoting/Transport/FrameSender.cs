@@ -8,7 +8,7 @@ namespace EQueue.Remoting;
 /// Thread-safe. One drain runs at a time, on the thread that started it until the wire is full, on the thread pool or
 /// one of the poller's afterwards. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
 /// </remarks>
-internal sealed partial class FrameSender : IThreadPoolWorkItem
+internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
 {
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;

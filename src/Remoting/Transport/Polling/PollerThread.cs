@@ -21,7 +21,7 @@ internal sealed class PollerThread
     private PolledSocket? _socket;
     private bool _isPrompt;
     private SocketWait? _deferred;
-    private FrameSender? _attended;
+    private IAttended? _attended;
     private IThreadPoolWorkItem? _kept;
     private ExecutionContext? _context;
     private long _began;
@@ -68,7 +68,7 @@ internal sealed class PollerThread
 
     /// <summary>Has the calling thread, if it is at this socket, send what is queued there until it asks about the
     /// socket or leaves it.</summary>
-    public static void Attend(PolledSocket socket, FrameSender sender)
+    public static void Attend(PolledSocket socket, IAttended sender)
     {
         if (_ofThread is not { } thread || thread._socket != socket)
             return;

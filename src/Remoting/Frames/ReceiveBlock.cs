@@ -9,7 +9,7 @@ namespace EQueue.Remoting;
 /// matches, so a lease that is ended twice takes nothing away from others, even when the block serves another reader
 /// by then. A block without leases, as a server's, has no tickets.
 /// </remarks>
-internal sealed class ReceiveBlock
+internal sealed class ReceiveBlock : FrameMemory
 {
     /// <summary>No two frames begin within so many bytes.</summary>
     private const int BytesPerTicket = FrameHeader.Size;
@@ -17,26 +17,22 @@ internal sealed class ReceiveBlock
     /// <summary>What the count of ended leases comes to when the reader has let go and no lease is left.</summary>
     private const int AllEnded = 1 << 30;
 
-    private static readonly SizeClassPool<ReceiveBlock> Pool = new(
-        bytes => new ReceiveBlock(bytes), PinnedMemory.MinBytes, PinnedMemory.MaxBytes, PinnedMemory.MaxKeptBytes);
+    private static readonly SizeClassPool<ReceiveBlock> Pool = PinnedMemory.Pool(bytes => new ReceiveBlock(bytes));
 
     private int[]? _tickets;
     private PaddedCount _leases;
     private PaddedCount _ends;
 
-    private ReceiveBlock(int bytes) => Array = PinnedMemory.Allocate(bytes);
-
-    /// <summary>The memory.</summary>
-    public byte[] Array { get; }
+    private ReceiveBlock(int bytes)
+        : base(PinnedMemory.Allocate(bytes))
+    {
+    }
 
     /// <summary>Whether nobody but the reader holds the block. Only the reader may ask.</summary>
     public bool IsUnshared => Volatile.Read(ref _ends.Value) == _leases.Value;
 
     /// <summary>The memory of a block that is rented with so many bytes.</summary>
     public static int CapacityOf(int bytes) => Pool.CapacityOf(bytes);
-
-    /// <summary>Lets go of the blocks that nobody has.</summary>
-    public static void ReleaseKept() => Pool.Clear();
 
     /// <summary>A block of at least so many bytes for one reader.</summary>
     public static ReceiveBlock Rent(int bytes)
@@ -62,11 +58,10 @@ internal sealed class ReceiveBlock
         return new ResponseFrame(this, start, Volatile.Read(ref _tickets[start / BytesPerTicket]));
     }
 
-    /// <summary>Ends the lease of the frame at <paramref name="start"/>; does nothing when it has ended
-    /// before.</summary>
-    public void EndLease(int start, int ticket)
+    /// <inheritdoc/>
+    public override void EndLease(int frameStart, int ticket)
     {
-        ref int current = ref _tickets![start / BytesPerTicket];
+        ref int current = ref _tickets![frameStart / BytesPerTicket];
         if (Interlocked.CompareExchange(ref current, ticket + 1, ticket) == ticket)
             NoteEnds(1);
     }
