@@ -213,7 +213,7 @@ internal sealed class Dispatcher(
         try
         {
             if (!Payload.TryRead(payload.Span, out HelloRequest request))
-                throw Malformed(payload, Opcode.Hello);
+                throw RequestRules.Malformed(payload, Opcode.Hello);
             AuthenticatedHello answer = hello.Handle(peer, request, header.Version);
             if (header.IsOneway)
                 return;
@@ -229,9 +229,6 @@ internal sealed class Dispatcher(
                 peer.Transport.CloseAfterFlush();
         }
     }
-
-    private static EQueueException Malformed(ReadOnlyMemory<byte> payload, Opcode opcode) =>
-        new(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a {opcode} request.");
 
     private ValueTask RefuseVersion(BrokerConnection peer, in FrameHeader header)
     {
@@ -273,7 +270,7 @@ internal sealed class Dispatcher(
         try
         {
             if (!Payload.TryRead(payload.Span, out TRequest request))
-                throw Malformed(payload, TRequest.Opcode);
+                throw RequestRules.Malformed(payload, TRequest.Opcode);
             bool isAudited = row.IsAudited && security.Audit.IsOn;
             resource = row.ResourceOf(request);
             row.Check(peer.Access!, TRequest.Opcode, request, resource);

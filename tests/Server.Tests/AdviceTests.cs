@@ -15,7 +15,7 @@ public sealed partial class AdviceTests
     [
         "src/Server/Services/", // to systemd and Windows' service control, which do not run where tests run
         "src/Server/Http/", // what an API is for
-        "src/Broker/FailureAnswers.cs", // to clients, which do it by themselves
+        "src/Broker/Serving/FailureAnswers.cs", // to clients, which do it by themselves
         "Settings.cs", // what a setting means
     ];
 

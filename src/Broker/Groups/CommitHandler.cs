@@ -25,11 +25,11 @@ internal sealed class CommitHandler(
         BrokerConnection peer, ReadOffsetsRequest request, CancellationToken cancellationToken)
     {
         (string name, string? instance) = GroupTable.Split(request.Group);
-        TopicRules.CheckName(name, "group");
+        RequestRules.CheckName(name, "group");
         if (instance is not null)
-            TopicRules.CheckName(instance, "instance");
+            RequestRules.CheckName(instance, "instance");
         if (request.Queues is { } asked)
-            RepeatRules.Check(asked, "Queue");
+            RequestRules.CheckNamedOnce(asked, "Queue");
         Group? group = groups.Find(name);
         IReadOnlyList<QueueKey> queues = request.Queues
             ?? group?.CommittedQueues(instance).Where(queue => catalogue.TryFindByQueue(queue.Id, out _)).ToArray()
@@ -94,17 +94,17 @@ internal sealed class CommitHandler(
 
     private static void CheckCommit(CommitOffsetsRequest request)
     {
-        TopicRules.CheckName(request.Group, "group");
+        RequestRules.CheckName(request.Group, "group");
         if (request.Offsets.Count > MaxCommittedQueues)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A commit names at most {MaxCommittedQueues} queues; it names {request.Offsets.Count}.");
         }
 
         long bytes = request.Offsets.Sum(offset => 300L + (offset.Metadata?.Length ?? 0));
         if (bytes > MaxCommitBytes)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A commit takes at most {MaxCommitBytes} bytes of state; this one takes {bytes}: cut it.");
         }
     }
@@ -221,7 +221,7 @@ internal sealed class CommitHandler(
         if (member is null || group.Roster.Kind == GroupKind.Shared)
             return null;
         if (member.InstanceId is not { } instance)
-            throw TopicRules.Invalid("A broadcast member without an instance id has no progress.");
+            throw RequestRules.Invalid("A broadcast member without an instance id has no progress.");
         CheckInstance(group, instance);
         return instance;
     }

@@ -12,11 +12,11 @@ internal sealed partial class GroupAdminHandler
     public async ValueTask<ResetOffsetsResponse> ResetAsync(
         BrokerConnection peer, ResetOffsetsRequest request, CancellationToken cancellationToken)
     {
-        TopicRules.CheckName(request.Group, "group");
+        RequestRules.CheckName(request.Group, "group");
         if (request.InstanceId is { } instance)
-            TopicRules.CheckName(instance, "instance");
+            RequestRules.CheckName(instance, "instance");
         if (request.Numbers is not null && request.Topic is null)
-            throw TopicRules.Invalid("Numbers name queues of a topic, and none is named.");
+            throw RequestRules.Invalid("Numbers name queues of a topic, and none is named.");
         new OffsetReset(request.To, request.Value).Check();
         long bytes = (long)RowBytes * Math.Min(MaxResetQueues, request.Topic is { } topic
             ? request.Numbers?.Count ?? catalogue.Find(topic).Queues.Length
@@ -75,14 +75,14 @@ internal sealed partial class GroupAdminHandler
             : GoalsOf(Find(request.Group).CommittedQueues(request.InstanceId));
         if (goals.Length > MaxResetQueues)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A reset sets at most {MaxResetQueues} queues; this one has {goals.Length}: name topics or queues.");
         }
 
         int recordBytes = GroupTable.NameOf(request.Group, request.InstanceId).Length + RecordOverheadBytes;
         if ((long)goals.Length * recordBytes > store.MaxRequestBytes / 2)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"{goals.Length} queues under a name this long are too much for one step: name topics or queues.");
         }
 

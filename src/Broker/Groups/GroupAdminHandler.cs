@@ -32,7 +32,7 @@ internal sealed partial class GroupAdminHandler(
         BrokerConnection peer, ListGroupsRequest request, CancellationToken cancellationToken)
     {
         if (request.Limit < 1)
-            throw TopicRules.Invalid($"A page has 1 or more groups; asked for {request.Limit}.");
+            throw RequestRules.Invalid($"A page has 1 or more groups; asked for {request.Limit}.");
         int limit = Math.Min(request.Limit, MaxListed);
         Group[] found =
         [
@@ -129,7 +129,7 @@ internal sealed partial class GroupAdminHandler(
     /// <exception cref="EQueueException">InvalidName, UnknownGroup.</exception>
     private Group Find(string name)
     {
-        TopicRules.CheckName(name, "group");
+        RequestRules.CheckName(name, "group");
         return groups.Find(name) ?? throw Unknown(name);
     }
 

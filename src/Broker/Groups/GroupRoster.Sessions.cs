@@ -97,7 +97,7 @@ internal sealed partial class GroupRoster
         CheckSequence(member, request);
         if (request.Generation > member.Told)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"Member {member.Id} was told generation {member.Told}; it names {request.Generation}.");
         }
 

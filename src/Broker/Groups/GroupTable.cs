@@ -66,7 +66,7 @@ internal sealed class GroupTable(
     {
         if (_groups.TryGetValue(name, out Group? group))
             return group;
-        TopicRules.CheckName(name, "group");
+        RequestRules.CheckName(name, "group");
         if (_groups.Count >= limits.MaxGroups)
         {
             throw new EQueueException(

@@ -102,7 +102,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
     public ValueTask<Done> LeaveAsync(
         BrokerConnection peer, GroupLeaveRequest request, CancellationToken cancellationToken)
     {
-        TopicRules.CheckName(request.Group, "group");
+        RequestRules.CheckName(request.Group, "group");
         Group group = _groups.Find(request.Group)
             ?? throw HeartbeatRules.UnknownMember(request.Group, request.Member);
         bool isFound = TryTurn(group, (now, replies) =>

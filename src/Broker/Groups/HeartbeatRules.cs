@@ -19,19 +19,19 @@ internal static class HeartbeatRules
     /// <exception cref="EQueueException">InvalidName, InvalidArgument.</exception>
     public static void Check(GroupHeartbeatRequest request)
     {
-        TopicRules.CheckName(request.Group, "group");
+        RequestRules.CheckName(request.Group, "group");
         if (request.Member == Guid.Empty)
-            throw TopicRules.Invalid("A member needs an id of its own.");
+            throw RequestRules.Invalid("A member needs an id of its own.");
         if (request.Generation < GroupGeneration.Join)
-            throw TopicRules.Invalid($"A generation is 0 (join) or more; asked with {request.Generation}.");
+            throw RequestRules.Invalid($"A generation is 0 (join) or more; asked with {request.Generation}.");
         if (request.InstanceId is { } instance)
-            TopicRules.CheckName(instance, "instance");
+            RequestRules.CheckName(instance, "instance");
         CheckTimeout(request.SessionTimeout, LongestSession, "session timeout");
         CheckTimeout(request.ReleaseTimeout, LongestRelease, "release timeout");
         if (request.MaxWait < TimeSpan.Zero)
-            throw TopicRules.Invalid($"A wait is 0 or more; asked for {request.MaxWait}.");
+            throw RequestRules.Invalid($"A wait is 0 or more; asked for {request.MaxWait}.");
         if (request.Generation == GroupGeneration.Join && request.Subscriptions is null or { Count: 0 })
-            throw TopicRules.Invalid("A member joins with the topics that it reads.");
+            throw RequestRules.Invalid("A member joins with the topics that it reads.");
     }
 
     /// <summary>Tags by topic, sorted and distinct.</summary>
@@ -40,26 +40,26 @@ internal static class HeartbeatRules
     {
         if (subscriptions.Count > MaxSubscriptions)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A member reads at most {MaxSubscriptions} topics; asked for {subscriptions.Count}.");
         }
 
         var wanted = new Dictionary<string, string[]>(subscriptions.Count);
         foreach (TopicSubscription subscription in subscriptions)
         {
-            TopicRules.CheckName(subscription.Topic, "topic");
+            RequestRules.CheckName(subscription.Topic, "topic");
             string[] tags = [.. subscription.Tags.Distinct().Order(StringComparer.Ordinal)];
             if (tags.Length > MaxTags || tags.Any(tag => Encoding.UTF8.GetByteCount(tag) > MaxTagBytes))
             {
-                throw TopicRules.Invalid(
+                throw RequestRules.Invalid(
                     $"A member asks for at most {MaxTags} tags of {MaxTagBytes} bytes in a topic; "
                     + $"asked for {tags.Length} in '{subscription.Topic}'.");
             }
 
             foreach (string tag in tags)
-                TopicRules.CheckText(tag, $"tag of topic '{subscription.Topic}'");
+                RequestRules.CheckText(tag, $"tag of topic '{subscription.Topic}'");
             if (!wanted.TryAdd(subscription.Topic, tags))
-                throw TopicRules.Invalid($"Topic '{subscription.Topic}' is named twice.");
+                throw RequestRules.Invalid($"Topic '{subscription.Topic}' is named twice.");
         }
 
         return wanted;
@@ -94,7 +94,7 @@ internal static class HeartbeatRules
     {
         if (asked != TimeSpan.Zero && (asked < ShortestTimeout || asked > longest))
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A {what} is {ShortestTimeout} to {longest}, or 0 for the usual one; asked for {asked}.");
         }
     }

@@ -12,9 +12,9 @@ internal readonly record struct OffsetReset(ResetTarget To, long Value)
     public void Check()
     {
         if (!Enum.IsDefined(To))
-            throw TopicRules.Invalid($"A reset goes to 0 to {(int)ResetTarget.ShiftBy}; asked for {(int)To}.");
+            throw RequestRules.Invalid($"A reset goes to 0 to {(int)ResetTarget.ShiftBy}; asked for {(int)To}.");
         if (To is ResetTarget.Offset or ResetTarget.Time && Value < 0)
-            throw TopicRules.Invalid($"An offset or a time is 0 or more; asked for {Value}.");
+            throw RequestRules.Invalid($"An offset or a time is 0 or more; asked for {Value}.");
     }
 
     /// <summary>The same with a time turned into the offset that it stands for in a queue. It may read from the

@@ -85,9 +85,9 @@ internal sealed class ProduceHandler(
         BrokerConnection peer, InitProducerRequest request, CancellationToken cancellationToken)
     {
         if (request.TransactionalId is not null)
-            throw TopicRules.Invalid("This broker has no transactions.");
+            throw RequestRules.Invalid("This broker has no transactions.");
         if (request.Known.Id < -1 || request.Known.Epoch < -1 || (request.Known.Id < 0) != (request.Known.Epoch < 0))
-            throw TopicRules.Invalid($"There is no producer {request.Known.Id} with epoch {request.Known.Epoch}.");
+            throw RequestRules.Invalid($"There is no producer {request.Known.Id} with epoch {request.Known.Epoch}.");
         // Another's producer is as good as none: its epoch stays, and it is not told that it is there.
         PeerAccess access = peer.Access!;
         ProducerSession known = access.OwnsProducer(request.Known.Id) ? request.Known : ProducerSession.None;

@@ -21,7 +21,7 @@ internal static class SecurityRules
     {
         if (secret is { IsValid: false })
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A password is kept as a salt of {ScramSecret.SaltSize} bytes, {ScramSecret.MinIterations} to "
                 + $"{ScramSecret.MaxIterations} iterations and two keys of {ScramSecret.KeySize} bytes.");
         }
@@ -31,15 +31,15 @@ internal static class SecurityRules
     public static void Check(AccessRule rule)
     {
         if (!Enum.IsDefined(rule.Effect))
-            throw TopicRules.Invalid($"There is no effect {(int)rule.Effect}: 1 allows, 2 denies.");
+            throw RequestRules.Invalid($"There is no effect {(int)rule.Effect}: 1 allows, 2 denies.");
         if (rule.Principal.Length > AccessRule.MaxPrincipalLength || !Principal.IsValidInRule(rule.Principal))
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 "A rule is about user:NAME, cert:NAME, local:UID, group:NAME, anonymous or * for everybody.");
         }
 
         if (rule.Principal == Principal.Owner)
-            throw TopicRules.Invalid("No rule binds the owner.");
+            throw RequestRules.Invalid("No rule binds the owner.");
         Check(rule.Permission, rule.Resource, rule.Name, mayBePrefix: true);
     }
 
@@ -47,24 +47,24 @@ internal static class SecurityRules
     public static void Check(Permission permission, ResourceKind resource, string name, bool mayBePrefix)
     {
         if (!Enum.IsDefined(permission))
-            throw TopicRules.Invalid($"There is no permission {(int)permission}.");
+            throw RequestRules.Invalid($"There is no permission {(int)permission}.");
         if (!Enum.IsDefined(resource))
-            throw TopicRules.Invalid($"There is no kind of resource {(int)resource}.");
+            throw RequestRules.Invalid($"There is no kind of resource {(int)resource}.");
         if (resource == ResourceKind.Broker)
         {
             if (name.Length != 0)
-                throw TopicRules.Invalid("The broker has no name in a rule.");
+                throw RequestRules.Invalid("The broker has no name in a rule.");
         }
         else
         {
             ReadOnlySpan<char> plain = mayBePrefix && name.EndsWith('*') ? name.AsSpan(..^1) : name;
             if (!(plain.IsEmpty && name == "*") && !NameRules.IsValid(plain) && plain is not ("." or ".."))
-                throw TopicRules.Invalid("A resource is a name, the beginning of one and a *, or * alone.");
+                throw RequestRules.Invalid("A resource is a name, the beginning of one and a *, or * alone.");
         }
 
         if (!Exists(permission, resource))
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"There is nothing to {permission.ToString().ToLowerInvariant()} of a "
                 + $"{resource.ToString().ToLowerInvariant()} (docs/security.md lists what there is).");
         }

@@ -117,8 +117,8 @@ internal sealed class SecurityTable(
         if (request.Groups is { } groups)
         {
             if (groups.Count > MaxGroups)
-                throw TopicRules.Invalid($"A user is in at most {MaxGroups} groups; {groups.Count} came.");
-            RepeatRules.Check(groups, "Group");
+                throw RequestRules.Invalid($"A user is in at most {MaxGroups} groups; {groups.Count} came.");
+            RequestRules.CheckNamedOnce(groups, "Group");
             foreach (string group in groups)
                 SecurityRules.CheckUserName(group);
         }
@@ -128,9 +128,9 @@ internal sealed class SecurityTable(
             {
                 bool isKnown = book.Users.TryGetValue(request.Name, out UserRecord? before);
                 if (isKnown && request.MustBeNew)
-                    throw TopicRules.Invalid($"There is a user '{request.Name}' already.");
+                    throw RequestRules.Invalid($"There is a user '{request.Name}' already.");
                 if (!isKnown && request.MustExist)
-                    throw TopicRules.Invalid($"There is no user '{request.Name}'.");
+                    throw RequestRules.Invalid($"There is no user '{request.Name}'.");
                 if (!isKnown && book.Users.Count >= MaxUsers)
                     throw Full("users", MaxUsers);
                 var user = new UserRecord(
@@ -175,16 +175,16 @@ internal sealed class SecurityTable(
         SecurityRules.CheckUserName(request.User);
         long nowMs = clock.NowMs;
         if (request.ExpiresMs < 0 || (request.ExpiresMs != 0 && request.ExpiresMs <= nowMs))
-            throw TopicRules.Invalid($"A token ends in the future; {request.ExpiresMs} is not.");
-        TopicRules.CheckText(request.Note, "token's note");
+            throw RequestRules.Invalid($"A token ends in the future; {request.ExpiresMs} is not.");
+        RequestRules.CheckText(request.Note, "token's note");
         if (request.Note.Length > NameRules.MaxLength)
-            throw TopicRules.Invalid($"A token's note has at most {NameRules.MaxLength} characters.");
+            throw RequestRules.Invalid($"A token's note has at most {NameRules.MaxLength} characters.");
         (TokenRecord record, string token) = TokenRecord.Create(request.User, nowMs, request.ExpiresMs, request.Note);
         await ChangeAsync(
             book =>
             {
                 if (!book.Users.ContainsKey(request.User))
-                    throw TopicRules.Invalid($"There is no user '{request.User}'.");
+                    throw RequestRules.Invalid($"There is no user '{request.User}'.");
                 if (book.Tokens.Count >= MaxTokens)
                     throw Full("tokens", MaxTokens);
                 return (book.With(record), [record.ToEntry()]);
@@ -197,7 +197,7 @@ internal sealed class SecurityTable(
     /// <exception cref="EQueueException">InvalidArgument; what the store answers.</exception>
     public async Task RevokeTokenAsync(string id, CancellationToken cancellationToken)
     {
-        TopicRules.CheckText(id, "token's id");
+        RequestRules.CheckText(id, "token's id");
         await ChangeAsync(
             book => book.Tokens.ContainsKey(id) ? (book.WithoutToken(id), [TokenRecord.Removal(id)]) : (book, []),
             cancellationToken);

@@ -96,7 +96,7 @@ internal sealed partial class TopicCatalogue(
     /// <exception cref="EQueueException">TopicExists, InvalidName, InvalidArgument, TooManyQueues.</exception>
     public async Task<Topic> CreateAsync(string name, TopicSettings settings, CancellationToken cancellationToken)
     {
-        TopicRules.CheckName(name, "topic");
+        RequestRules.CheckName(name, "topic");
         TopicRules.CheckSettings(settings, options.Limits);
         await _changes.WaitAsync(cancellationToken);
         try
@@ -115,7 +115,7 @@ internal sealed partial class TopicCatalogue(
     /// <exception cref="EQueueException">InvalidName, TooManyQueues.</exception>
     public async Task<(Topic Topic, bool IsNew)> FindOrCreateAsync(string name, CancellationToken cancellationToken)
     {
-        TopicRules.CheckName(name, "topic");
+        RequestRules.CheckName(name, "topic");
         await _changes.WaitAsync(cancellationToken);
         try
         {
@@ -140,7 +140,7 @@ internal sealed partial class TopicCatalogue(
             int queueCount = changes.QueueCount ?? topic.Queues.Length;
             if (queueCount < topic.Queues.Length)
             {
-                throw TopicRules.Invalid(
+                throw RequestRules.Invalid(
                     $"The queues of a topic only grow: '{name}' has {topic.Queues.Length}, asked for {queueCount}.");
             }
 

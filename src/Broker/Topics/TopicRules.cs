@@ -2,37 +2,17 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>Which names and settings a topic may have.</summary>
+/// <summary>Which settings a topic may have.</summary>
 internal static class TopicRules
 {
     private const int MaxBacklogGroupsLength = 1_024;
-
-    /// <exception cref="EQueueException">InvalidName.</exception>
-    public static void CheckName(string name, string what)
-    {
-        if (!NameRules.IsValid(name))
-        {
-            throw new EQueueException(
-                ErrorCode.InvalidName,
-                $"The {what}'s name of {name.Length} characters is not 1 to {NameRules.MaxLength} of "
-                + "A-Z a-z 0-9 . _ - or is '.' or '..'.");
-        }
-    }
-
-    /// <summary>Checks a name that may be any text.</summary>
-    /// <exception cref="EQueueException">InvalidArgument.</exception>
-    public static void CheckText(string text, string what)
-    {
-        if (!NameRules.IsText(text))
-            throw Invalid($"The {what} of {text.Length} characters has control characters in it.");
-    }
 
     /// <summary>Checks what is set; what is not set is not looked at.</summary>
     /// <exception cref="EQueueException">InvalidArgument, TooManyQueues.</exception>
     public static void CheckSettings(TopicSettings settings, LimitOptions limits)
     {
         if (settings.QueueCount < 1)
-            throw Invalid($"A topic has 1 or more queues; asked for {settings.QueueCount}.");
+            throw RequestRules.Invalid($"A topic has 1 or more queues; asked for {settings.QueueCount}.");
         if (settings.QueueCount > limits.MaxQueuesPerTopic)
         {
             throw new EQueueException(
@@ -42,24 +22,24 @@ internal static class TopicRules
 
         if (settings.MaxMessageBytes < 1 || settings.MaxMessageBytes > limits.MaxMessageBytes)
         {
-            throw Invalid(
+            throw RequestRules.Invalid(
                 $"The largest message of a topic is 1 to {limits.MaxMessageBytes} bytes; "
                 + $"asked for {settings.MaxMessageBytes}.");
         }
 
         if (settings.BacklogPolicy is { } policy && !Enum.IsDefined(policy))
-            throw Invalid($"There is no backlog policy {(int)policy}.");
+            throw RequestRules.Invalid($"There is no backlog policy {(int)policy}.");
         if (settings.BacklogGroups is { } groups)
         {
             if (groups.Length > MaxBacklogGroupsLength)
             {
-                throw Invalid(
+                throw RequestRules.Invalid(
                     $"The backlog groups of a topic take at most {MaxBacklogGroupsLength} characters; "
                     + $"asked for {groups.Length}.");
             }
 
             foreach (string group in groups.Split(',', StringSplitOptions.RemoveEmptyEntries))
-                CheckName(group, "backlog group");
+                RequestRules.CheckName(group, "backlog group");
         }
     }
 
@@ -73,7 +53,7 @@ internal static class TopicRules
             || (request.Mask | settable) != settable
             || (request.State | request.Mask) != request.Mask)
         {
-            throw Invalid(
+            throw RequestRules.Invalid(
                 $"Of a queue can be set whether it is writable (1) and readable (2); asked for {(int)request.State} "
                 + $"of {(int)request.Mask}.");
         }
@@ -84,13 +64,11 @@ internal static class TopicRules
         {
             if (number < 0 || number >= queueCount)
             {
-                throw Invalid(
+                throw RequestRules.Invalid(
                     $"'{request.Topic}' has queues 0 to {queueCount - 1}; asked for number {number}.");
             }
         }
 
-        return request.Numbers.Count > 0 ? request.Numbers : throw Invalid("Name at least one queue.");
+        return request.Numbers.Count > 0 ? request.Numbers : throw RequestRules.Invalid("Name at least one queue.");
     }
-
-    public static EQueueException Invalid(string message) => new(ErrorCode.InvalidArgument, message);
 }

@@ -61,7 +61,7 @@ internal sealed class TopicHandler(
         BrokerConnection peer, ListTopicsRequest request, CancellationToken cancellationToken)
     {
         if (request.Limit < 1)
-            throw TopicRules.Invalid($"A page has 1 or more topics; asked for {request.Limit}.");
+            throw RequestRules.Invalid($"A page has 1 or more topics; asked for {request.Limit}.");
         int limit = Math.Min(request.Limit, MaxListed);
         var found = new List<TopicListing>();
         string? after = request.After;
@@ -92,11 +92,11 @@ internal sealed class TopicHandler(
     {
         if (request.Topics.Count > MaxRouted)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"At most {MaxRouted} topics are routed at once; asked for {request.Topics.Count}.");
         }
 
-        RepeatRules.Check(request.Topics, "Topic");
+        RequestRules.CheckNamedOnce(request.Topics, "Topic");
         var routes = new TopicRoute[request.Topics.Count];
         for (int i = 0; i < routes.Length; i++)
             routes[i] = await RouteAsync(peer.Access!, request.Topics[i], request.AutoCreate, cancellationToken);

@@ -67,12 +67,12 @@ internal sealed class HelloHandler(
         }
 
         if (request.ClientName.Length > NameRules.MaxLength || request.ClientVersion.Length > NameRules.MaxLength)
-            throw TopicRules.Invalid($"A client's name and version have at most {NameRules.MaxLength} characters.");
-        TopicRules.CheckText(request.ClientName, "client's name");
-        TopicRules.CheckText(request.ClientVersion, "client's version");
+            throw RequestRules.Invalid($"A client's name and version have at most {NameRules.MaxLength} characters.");
+        RequestRules.CheckText(request.ClientName, "client's name");
+        RequestRules.CheckText(request.ClientVersion, "client's version");
         if (request.MaxFrameBytes < SmallestFrameBytes)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A client takes frames of {SmallestFrameBytes} bytes or more; it said {request.MaxFrameBytes}.");
         }
     }

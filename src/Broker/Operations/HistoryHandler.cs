@@ -12,12 +12,12 @@ internal sealed class HistoryHandler(QueueStore store, TopicCatalogue catalogue)
     {
         if (request.Known.Epochs.Count > LogHistory.MaxEpochs || request.Places.Count > CheckHistoryRequest.MaxPlaces)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"At most {LogHistory.MaxEpochs} epochs and {CheckHistoryRequest.MaxPlaces} places are judged at once; "
                 + $"found {request.Known.Epochs.Count} and {request.Places.Count}.");
         }
 
-        RepeatRules.Check(request.Places, "Place");
+        RequestRules.CheckNamedOnce(request.Places, "Place");
         var forks = new QueueOffset[request.Places.Count];
         Array.Fill(forks, CheckHistoryResponse.Fits);
         long fork = request.Known.Epochs.Count == 0 ? LogHistory.NoFork : store.History.ForkFrom(request.Known);

@@ -38,20 +38,20 @@ internal sealed partial class OffsetHandler
     {
         if (request.Key.Length > FindByKeyRequest.MaxKeyBytes)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A key has at most {FindByKeyRequest.MaxKeyBytes} bytes; asked for one of {request.Key.Length}.");
         }
 
         if (request.From.Value < 0 || request.To.Value < FindByKeyRequest.VisibleEnd.Value)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 "A look-up goes from an offset of 0 or more to one, or to -1 (the end); "
                 + $"asked for {request.From} to {request.To}.");
         }
 
         if (request.MaxCount is < 1 or > FindByKeyRequest.MaxMessages || request.MaxBytes < 0)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"A look-up gives 1 to {FindByKeyRequest.MaxMessages} messages and reads 0 (the broker's bound) or "
                 + $"more bytes; asked for {request.MaxCount} in {request.MaxBytes}.");
         }

@@ -69,10 +69,10 @@ internal sealed class SecurityHandler(SecurityTable table)
         if (principal != own)
             peer.Access.Check(Opcode.TestRule, Permission.Administer, ResourceKind.Broker, "");
         if (!Principal.IsValid(principal))
-            throw TopicRules.Invalid("A principal is user:NAME, cert:NAME, local:UID, anonymous or owner.");
+            throw RequestRules.Invalid("A principal is user:NAME, cert:NAME, local:UID, anonymous or owner.");
         SecurityRules.Check(request.Permission, request.Resource, request.Name, mayBePrefix: false);
         if (request.Permission == Permission.All)
-            throw TopicRules.Invalid("Ask about one permission at a time.");
+            throw RequestRules.Invalid("Ask about one permission at a time.");
         return ValueTask.FromResult(table.Explain(principal, request));
     }
 
@@ -81,7 +81,7 @@ internal sealed class SecurityHandler(SecurityTable table)
         ImmutableSortedDictionary<string, T> all, string? after, int limit)
     {
         if (limit < 1)
-            throw TopicRules.Invalid($"A page has 1 or more lines; asked for {limit}.");
+            throw RequestRules.Invalid($"A page has 1 or more lines; asked for {limit}.");
         limit = Math.Min(limit, MaxListed);
         T[] found =
         [

@@ -13,7 +13,7 @@ internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue cat
     {
         if (request.Questions.Count > MaxQuestions)
         {
-            throw TopicRules.Invalid(
+            throw RequestRules.Invalid(
                 $"At most {MaxQuestions} queues are asked for at once; asked for {request.Questions.Count}.");
         }
 
@@ -43,7 +43,8 @@ internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue cat
             case OffsetQuestion.End:
                 return new OffsetAnswer(ErrorCode.None, view.End);
             case < 0:
-                throw TopicRules.Invalid($"A time is -2 (begin), -1 (end) or 0 and more; asked for {question.TimeMs}.");
+                throw RequestRules.Invalid(
+                    $"A time is -2 (begin), -1 (end) or 0 and more; asked for {question.TimeMs}.");
         }
 
         try
