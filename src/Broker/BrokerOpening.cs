@@ -88,18 +88,18 @@ public sealed class BrokerOpening : IAsyncDisposable
         try
         {
             var counters = new BrokerCounters();
-            var ledger = new MemoryLedger(options.Limits, store, state);
-            var rules = new ProgressRules(state, ledger, options.Limits);
+            var ledger = new MemoryLedger(options.Limits, store, state.Groups);
+            var rules = new ProgressRules(state.Groups, ledger, options.Limits);
             var failures = new FailureAnswers(counters, logger);
             var generations = new GroupGenerations(store.Epoch);
-            var groups = new GroupTable(state, options.Limits, options.Groups, generations, ledger, store.StoreId);
-            backlogs = new BacklogTable(store, state, groups, counters, options.Limits, time, logger);
-            ledger.Include(backlogs);
+            var groups = new GroupTable(
+                state.Groups, options.Limits, options.Groups, generations, ledger, store.StoreId);
+            backlogs = new BacklogTable(store, groups, counters, ledger.Parked, time, logger);
             catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
-            quotas = new QuotaTable(store, state, counters, options.Limits, time, logger);
+            quotas = new QuotaTable(store, state.Quotas, counters, options.Limits, time, logger);
             await LoadAsync(store, state, catalogue, groups, backlogs, quotas, logger);
-            security = new SecurityParts(store, state, options.Security, ledger.Security, counters, time, logger);
-            ledger.Include(security.Table);
+            security = new SecurityParts(
+                store, state.Security, options.Security, ledger.Security, counters, time, logger);
             await security.Table.KeepMockKeyAsync(CancellationToken.None);
             fetch = new FetchHandler(
                 store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);
@@ -111,9 +111,10 @@ public sealed class BrokerOpening : IAsyncDisposable
             var progress = new ProgressWriter(store, heartbeats, backlogs);
             var remover = new GroupRemover(progress);
             var commits = new CommitHandler(
-                store, state, catalogue, groups, heartbeats, backlogs, rules, counters, failures);
+                store, state.Groups, catalogue, groups, heartbeats, backlogs, rules, counters, failures);
             var admin = new GroupAdminHandler(
-                store, state, catalogue, groups, generations, heartbeats, progress, remover, rules, ledger.Requests,
+                store, state.Groups, catalogue, groups, generations, heartbeats, progress, remover, rules,
+                ledger.Requests,
                 logger);
             var dispatcher = new Dispatcher(
                 new HelloHandler(store, options, security, time, _isNode),
@@ -196,12 +197,12 @@ public sealed class BrokerOpening : IAsyncDisposable
     {
         catalogue.Load();
         quotas.Load();
-        await GroupProgress.MendAsync(store, state, logger);
+        await GroupProgress.MendAsync(store, state.Groups, logger);
         int forgotten = groups.Load(catalogue);
         if (forgotten > 0)
             logger.OffsetsForgotten(forgotten);
         foreach (Topic topic in catalogue.Topics)
-            await backlogs.MeasureAsync(topic);
+            await backlogs.MeasureAsync(topic.Backlog, topic.Queues);
     }
 
     private static void LogStart(

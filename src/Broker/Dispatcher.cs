@@ -33,6 +33,8 @@ internal sealed class Dispatcher(
     /// <summary>What a long request takes when it is read into objects, at most: so many times its bytes.</summary>
     private const int ObjectFactor = 12;
 
+    private readonly SecurityHandler _securityAdmin = new(security.Table);
+
     /// <inheritdoc/>
     public void OnConnected(ServerConnection connection)
     {
@@ -178,28 +180,28 @@ internal sealed class Dispatcher(
         switch ((Opcode)header.Opcode)
         {
             case Opcode.SetUser:
-                return HandleAsync<SetUserRequest, Done>(peer, header, payload, security.Handler.SetUserAsync);
+                return HandleAsync<SetUserRequest, Done>(peer, header, payload, _securityAdmin.SetUserAsync);
             case Opcode.DeleteUser:
-                return HandleAsync<DeleteUserRequest, Done>(peer, header, payload, security.Handler.DeleteUserAsync);
+                return HandleAsync<DeleteUserRequest, Done>(peer, header, payload, _securityAdmin.DeleteUserAsync);
             case Opcode.ListUsers:
                 return HandleAsync<ListUsersRequest, ListUsersResponse>(
-                    peer, header, payload, security.Handler.ListUsersAsync);
+                    peer, header, payload, _securityAdmin.ListUsersAsync);
             case Opcode.CreateToken:
                 return HandleAsync<CreateTokenRequest, CreateTokenResponse>(
-                    peer, header, payload, security.Handler.CreateTokenAsync);
+                    peer, header, payload, _securityAdmin.CreateTokenAsync);
             case Opcode.RevokeToken:
-                return HandleAsync<RevokeTokenRequest, Done>(peer, header, payload, security.Handler.RevokeTokenAsync);
+                return HandleAsync<RevokeTokenRequest, Done>(peer, header, payload, _securityAdmin.RevokeTokenAsync);
             case Opcode.ListTokens:
                 return HandleAsync<ListTokensRequest, ListTokensResponse>(
-                    peer, header, payload, security.Handler.ListTokensAsync);
+                    peer, header, payload, _securityAdmin.ListTokensAsync);
             case Opcode.SetRule:
-                return HandleAsync<SetRuleRequest, Done>(peer, header, payload, security.Handler.SetRuleAsync);
+                return HandleAsync<SetRuleRequest, Done>(peer, header, payload, _securityAdmin.SetRuleAsync);
             case Opcode.ListRules:
                 return HandleAsync<ListRulesRequest, ListRulesResponse>(
-                    peer, header, payload, security.Handler.ListRulesAsync);
+                    peer, header, payload, _securityAdmin.ListRulesAsync);
             case Opcode.TestRule:
                 return HandleAsync<TestRuleRequest, TestRuleResponse>(
-                    peer, header, payload, security.Handler.TestAsync);
+                    peer, header, payload, _securityAdmin.TestAsync);
             default:
                 Interlocked.Increment(ref counters.RefusedRequests);
                 peer.Refuse(header, ErrorCode.UnknownOperation, $"There is no operation {header.Opcode}.");
@@ -273,7 +275,7 @@ internal sealed class Dispatcher(
                 throw RequestRules.Malformed(payload, TRequest.Opcode);
             bool isAudited = row.IsAudited && security.Audit.IsOn;
             resource = row.ResourceOf(request);
-            row.Check(peer.Access!, TRequest.Opcode, request, resource);
+            row.Check(PeerAccess.Of(peer), TRequest.Opcode, request, resource);
             string before = isAudited ? facts.Tell(request) : "";
             TResponse response = await handler(peer, request, peer.Closed);
             if (isAudited)

@@ -9,7 +9,6 @@ internal static class FolderArrows
     /// not stand here.</summary>
     private static readonly string[] Unordered =
     [
-        "Broker",
         "Cli",
         "Server",
     ];

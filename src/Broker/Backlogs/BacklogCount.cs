@@ -261,7 +261,7 @@ internal sealed class BacklogCount
 
     private bool Counts(string name)
     {
-        (string group, string? instance) = GroupTable.Split(name);
+        (string group, string? instance) = ProgressName.Split(name);
         return _named.Count == 0 ? instance is null : _named.Contains(group);
     }
 
@@ -273,7 +273,7 @@ internal sealed class BacklogCount
             return _places.Values.Where(place => place.HasMembers);
         bool isSomebodyMissing = _named.Count == 0
             ? _places.Count == 0
-            : !_named.All(name => _places.Keys.Any(one => GroupTable.Split(one).Group == name));
+            : !_named.All(name => _places.Keys.Any(one => ProgressName.Split(one).Group == name));
         return isSomebodyMissing ? _places.Values.Append(_starts) : _places.Values;
     }
 

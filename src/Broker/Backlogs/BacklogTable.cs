@@ -11,33 +11,29 @@ internal sealed class BacklogTable : IDisposable
 {
     private const int SpansPerQueue = 64;
 
-    private readonly BrokerState _state;
-    private readonly GroupTable _groups;
+    private readonly ICommittedProgress _progress;
     private readonly BrokerCounters _counters;
-    private readonly LimitOptions _limits;
+    private readonly MemoryPool _parked;
     private readonly TimeProvider _time;
     private readonly ILogger _logger;
     private readonly DeadlineWheel<WaitingBatch> _wheel;
     private readonly ConcurrentDictionary<TopicId, TopicBacklog> _backlogs = new();
     private readonly Lock _parkedGate = new();
     private TaskCompletionSource? _room;
-    private long _parkedBytes;
     private bool _isStopping;
 
     public BacklogTable(
         QueueStore store,
-        BrokerState state,
-        GroupTable groups,
+        ICommittedProgress progress,
         BrokerCounters counters,
-        LimitOptions limits,
+        MemoryPool parked,
         TimeProvider time,
         ILogger logger)
     {
         Store = store;
-        _state = state;
-        _groups = groups;
+        _progress = progress;
         _counters = counters;
-        _limits = limits;
+        _parked = parked;
         _time = time;
         _logger = logger;
         _wheel = new DeadlineWheel<WaitingBatch>(time, OnDue);
@@ -55,10 +51,10 @@ internal sealed class BacklogTable : IDisposable
     public void CountDropped(long messages) => Interlocked.Add(ref _counters.DroppedMessages, messages);
 
     /// <summary>Bytes of the batches that wait.</summary>
-    public long ParkedBytes => Volatile.Read(ref _parkedBytes);
+    public long ParkedBytes => _parked.UsedBytes;
 
     /// <summary>Whether they take more than they may.</summary>
-    public bool IsFull => ParkedBytes > _limits.ParkedBytes;
+    public bool IsFull => ParkedBytes > _parked.MaxBytes;
 
     /// <summary>Puts the backlog of a topic under the topic's present rules; everybody waits until
     /// <see cref="MeasureAsync"/>.</summary>
@@ -77,24 +73,20 @@ internal sealed class BacklogTable : IDisposable
     }
 
     /// <summary>Counts what the store holds of a topic and what groups have committed, then lets in.</summary>
-    /// <param name="topic">It was published, so that whoever sends to it finds its backlog.</param>
+    /// <param name="backlog">Of a topic that was published: who sends to it finds it; null = it has none.</param>
+    /// <param name="queues">The topic's.</param>
     /// <exception cref="DiskException">An index file cannot be read; what was measured holds.</exception>
-    public async Task MeasureAsync(Topic topic)
+    public async Task MeasureAsync(TopicBacklog? backlog, IReadOnlyCollection<QueueId> queues)
     {
-        if (topic.Backlog is not { } backlog)
+        if (backlog is null)
             return;
         try
         {
             if (!backlog.IsBounded)
                 return;
-            foreach (QueueId queue in topic.Queues)
-                await MeasureQueueAsync(backlog, queue, topic.Queues.Length);
-            HashSet<QueueId> queues = topic.Queues.ToHashSet();
-            foreach ((GroupOffsetKey key, _) in _state.Offsets)
-            {
-                if (queues.Contains(key.Queue.Id) && _groups.Find(GroupTable.Split(key.Group).Group) is { } group)
-                    TakeProgress(backlog, group, key);
-            }
+            foreach (QueueId queue in queues)
+                await MeasureQueueAsync(backlog, queue, queues.Count);
+            _progress.GiveTo(queues.ToHashSet(), backlog);
         }
         finally
         {
@@ -112,7 +104,7 @@ internal sealed class BacklogTable : IDisposable
     /// <summary>A batch may wait so long from now on; its bytes count.</summary>
     public void BeginWait(WaitingBatch batch, TimeSpan wait)
     {
-        Interlocked.Add(ref _parkedBytes, batch.ParkedBytes);
+        _parked.Count(batch.ParkedBytes);
         batch.DueAt = _time.GetTimestamp() + (long)(wait.TotalSeconds * _time.TimestampFrequency);
     }
 
@@ -122,8 +114,7 @@ internal sealed class BacklogTable : IDisposable
     {
         Interlocked.Increment(ref _counters.ParkedProduces);
         BrokerConnection peer = batch.Peer;
-        lock (peer.WaitingBatches)
-            peer.WaitingBatches.Add(batch);
+        peer.Feature<PeerBatches>().Add(batch);
         TimeSpan left = LeftOf(batch);
         _wheel.Add(batch, left > TimeSpan.Zero ? left : TimeSpan.Zero);
         batch.Backlog.Wait(batch);
@@ -137,10 +128,10 @@ internal sealed class BacklogTable : IDisposable
     public void Unpark(WaitingBatch batch)
     {
         _wheel.Remove(batch);
-        lock (batch.Peer.WaitingBatches)
-            batch.Peer.WaitingBatches.Remove(batch);
+        batch.Peer.Feature<PeerBatches>().Remove(batch);
         Interlocked.Decrement(ref _counters.ParkedProduces);
-        if (Interlocked.Add(ref _parkedBytes, -batch.ParkedBytes) > _limits.ParkedBytes)
+        _parked.Give(batch.ParkedBytes);
+        if (IsFull)
             return;
         lock (_parkedGate)
         {
@@ -189,10 +180,7 @@ internal sealed class BacklogTable : IDisposable
     /// <summary>Drops what waits of a connection that is gone.</summary>
     public static void EndConnection(BrokerConnection peer)
     {
-        WaitingBatch[] waiting;
-        lock (peer.WaitingBatches)
-            waiting = [.. peer.WaitingBatches];
-        foreach (WaitingBatch batch in waiting)
+        foreach (WaitingBatch batch in peer.FindFeature<PeerBatches>()?.ToArray() ?? [])
         {
             if (batch.Backlog.TryTake(batch))
                 batch.Refuse(ErrorCode.ShuttingDown);
@@ -294,15 +282,6 @@ internal sealed class BacklogTable : IDisposable
     }
 
     private TimeSpan LeftOf(WaitingBatch batch) => _time.GetElapsedTime(_time.GetTimestamp(), batch.DueAt);
-
-    private void TakeProgress(TopicBacklog backlog, Group group, in GroupOffsetKey key)
-    {
-        lock (group.Gate)
-        {
-            if (_state.FindOffset(key) is { } offset)
-                backlog.Commit(key.Group, group.Recorded is not null, key.Queue.Id, offset.Next);
-        }
-    }
 
     private static void OnDue(WaitingBatch batch)
     {

@@ -14,7 +14,7 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
 
     private readonly BacklogTable _table;
     private readonly TopicBacklog _backlog;
-    private readonly ProduceWaiter _owner;
+    private readonly IBatchOutcome _owner;
     private readonly int _slot;
     private readonly Durability _level;
     private readonly byte[] _bytes;
@@ -30,7 +30,7 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
     public WaitingBatch(
         BacklogTable table,
         TopicBacklog backlog,
-        ProduceWaiter owner,
+        IBatchOutcome owner,
         int slot,
         AppendItem item,
         in BacklogTicket ticket,

@@ -3,8 +3,8 @@ namespace EQueue.Broker;
 /// <content>What the rules of the broker let a session read.</content>
 internal sealed partial class FetchHandler
 {
-    /// <summary>Rules have changed: parked requests for what may not be read any more are answered so.</summary>
-    public void JudgeParked()
+    /// <summary>Parked requests for what may not be read any more are answered so.</summary>
+    public void OnRulesChanged()
     {
         foreach (FetchSession session in _sessions.Keys)
         {
@@ -22,5 +22,5 @@ internal sealed partial class FetchHandler
     }
 
     private static bool MayRead(FetchSession session, SessionQueue queue) =>
-        queue.Topic is not { } topic || session.Peer.Access!.MayRead(topic);
+        queue.Topic is not { } topic || session.Access.MayRead(topic);
 }

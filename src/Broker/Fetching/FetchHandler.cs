@@ -12,7 +12,7 @@ namespace EQueue.Broker;
 /// the store's signal or the wheel takes it up again, on a thread of the pool or, where little is wanted, on the one
 /// that took the message, behind its own work.
 /// </remarks>
-internal sealed partial class FetchHandler : IDisposable
+internal sealed partial class FetchHandler : IRuleObserver, IDisposable
 {
     /// <summary>A session may name so many more queues than there are: some may just have been deleted.</summary>
     private const int SpareQueues = 1_000;
@@ -65,10 +65,10 @@ internal sealed partial class FetchHandler : IDisposable
     public ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         Interlocked.Increment(ref _counters.FetchRequests);
-        ErrorCode history = HistoryHandler.TakeMark(_opening, header.Version, ref payload);
+        ErrorCode history = HistoryMarks.Take(_opening, header.Version, ref payload);
         if (history == ErrorCode.DivergingEpoch)
         {
-            peer.Refuse(header, history, HistoryHandler.OtherOpening(_opening));
+            peer.Refuse(header, history, HistoryMarks.OtherOpening(_opening));
             return ValueTask.CompletedTask;
         }
 
@@ -106,9 +106,11 @@ internal sealed partial class FetchHandler : IDisposable
     /// <summary>Ends the sessions of a connection that is gone.</summary>
     public void EndSessions(BrokerConnection peer)
     {
-        foreach (FetchSession session in peer.FetchSessions.Values)
+        if (peer.FindFeature<PeerSessions>() is not { } sessions)
+            return;
+        foreach (FetchSession session in sessions.ById.Values)
             EndQuietly(session);
-        peer.FetchSessions.Clear();
+        sessions.ById.Clear();
     }
 
     /// <summary>Answers what is parked and parks no more, so that connections can drain.</summary>
@@ -147,20 +149,21 @@ internal sealed partial class FetchHandler : IDisposable
             return null;
         }
 
-        if (peer.FetchSessions.Count >= _limits.MaxFetchSessionsPerConnection && !EndRestingSession(peer))
+        PeerSessions sessions = peer.Feature<PeerSessions>();
+        if (sessions.ById.Count >= _limits.MaxFetchSessionsPerConnection && !EndRestingSession(peer))
         {
             peer.Refuse(
                 header,
                 ErrorCode.LimitReached,
-                $"The connection has {peer.FetchSessions.Count} fetch sessions with a request under way "
+                $"The connection has {sessions.ById.Count} fetch sessions with a request under way "
                 + "(Limits:MaxFetchSessionsPerConnection).",
                 RetryAfter);
             return null;
         }
 
-        uint id = ++peer.LastFetchSessionId;
+        uint id = ++sessions.LastId;
         if (id == 0)
-            id = ++peer.LastFetchSessionId;
+            id = ++sessions.LastId;
         if (!TryTake(peer, FetchSession.OwnBytes)
             && !(EndRestingSession(peer) && TryTake(peer, FetchSession.OwnBytes)))
         {
@@ -170,7 +173,7 @@ internal sealed partial class FetchHandler : IDisposable
         }
 
         var session = new FetchSession(peer, id, this);
-        peer.FetchSessions[id] = session;
+        sessions.ById[id] = session;
         _sessions[session] = true;
         Interlocked.Increment(ref _counters.FetchSessions);
         return session;
@@ -207,9 +210,10 @@ internal sealed partial class FetchHandler : IDisposable
     private bool TryTake(BrokerConnection peer, long bytes)
     {
         long most = _memory.MaxBytesPerConnection;
-        if (Interlocked.Add(ref peer.SessionBytes, bytes) <= most && _memory.TryTake(bytes))
+        PeerSessions sessions = peer.Feature<PeerSessions>();
+        if (Interlocked.Add(ref sessions.Bytes, bytes) <= most && _memory.TryTake(bytes))
             return true;
-        Interlocked.Add(ref peer.SessionBytes, -bytes);
+        Interlocked.Add(ref sessions.Bytes, -bytes);
         return false;
     }
 
@@ -218,7 +222,7 @@ internal sealed partial class FetchHandler : IDisposable
     {
         long bytes = (long)queues * FetchSession.QueueBytes;
         session.TakenQueues += queues;
-        Interlocked.Add(ref session.Peer.SessionBytes, bytes);
+        Interlocked.Add(ref session.OfPeer.Bytes, bytes);
         _memory.Count(bytes);
     }
 
@@ -227,7 +231,7 @@ internal sealed partial class FetchHandler : IDisposable
 
     private FetchSession? Find(BrokerConnection peer, in FrameHeader header, FetchRequest request)
     {
-        if (peer.FetchSessions.TryGetValue(
+        if (peer.Feature<PeerSessions>().ById.TryGetValue(
             request.SessionId, out FetchSession? session) && IsExpected(session, request))
         {
             return session;
@@ -247,7 +251,7 @@ internal sealed partial class FetchHandler : IDisposable
     private bool EndRestingSession(BrokerConnection peer, FetchSession? except = null)
     {
         FetchSession? longest = null;
-        foreach (FetchSession session in peer.FetchSessions.Values)
+        foreach (FetchSession session in peer.Feature<PeerSessions>().ById.Values)
         {
             if (session != except && session.Phase == FetchPhase.Idle
                 && (longest is null || session.LastUsed < longest.LastUsed))
@@ -319,7 +323,7 @@ internal sealed partial class FetchHandler : IDisposable
     {
         if (queue.Refusal != ErrorCode.None)
             return queue.Refusal;
-        if (queue.Topic is { } topic && !session.Peer.Access!.PermitRead(topic))
+        if (queue.Topic is { } topic && !session.Access.PermitRead(topic))
             return ErrorCode.NotAuthorized;
         return _catalogue.IsReadable(queue.Key.Id) ? ErrorCode.None : ErrorCode.QueueNotReadable;
     }
@@ -339,7 +343,7 @@ internal sealed partial class FetchHandler : IDisposable
     /// </summary>
     private void End(FetchSession session)
     {
-        session.Peer.FetchSessions.Remove(session.Id);
+        session.OfPeer.ById.Remove(session.Id);
         FrameHeader header = session.Header;
         if (EndQuietly(session) is FetchPhase.Parked)
             session.Peer.Refuse(header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
@@ -365,7 +369,7 @@ internal sealed partial class FetchHandler : IDisposable
         }
 
         Count(session, -session.TakenQueues);
-        Interlocked.Add(ref session.Peer.SessionBytes, -FetchSession.OwnBytes);
+        Interlocked.Add(ref session.OfPeer.Bytes, -FetchSession.OwnBytes);
         _memory.Give(FetchSession.OwnBytes);
         _sessions.TryRemove(session, out _);
         Interlocked.Decrement(ref _counters.FetchSessions);

@@ -50,6 +50,12 @@ internal sealed class FetchSession(
 
     public BrokerConnection Peer { get; } = peer;
 
+    /// <summary>What its peer may read.</summary>
+    public PeerAccess Access { get; } = PeerAccess.Of(peer);
+
+    /// <summary>All sessions of its peer.</summary>
+    public PeerSessions OfPeer { get; } = peer.Feature<PeerSessions>();
+
     public uint Id { get; } = id;
 
     public Dictionary<QueueKey, SessionQueue> Queues { get; } = [];

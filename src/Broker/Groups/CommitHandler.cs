@@ -8,7 +8,7 @@ namespace EQueue.Broker;
 /// <summary>Progress of groups: commits, which only the owner of a queue may send, and reads.</summary>
 internal sealed class CommitHandler(
     QueueStore store,
-    BrokerState state,
+    StoredGroups state,
     TopicCatalogue catalogue,
     GroupTable groups,
     HeartbeatHandler heartbeats,
@@ -24,7 +24,7 @@ internal sealed class CommitHandler(
     public ValueTask<ReadOffsetsResponse> ReadAsync(
         BrokerConnection peer, ReadOffsetsRequest request, CancellationToken cancellationToken)
     {
-        (string name, string? instance) = GroupTable.Split(request.Group);
+        (string name, string? instance) = ProgressName.Split(request.Group);
         RequestRules.CheckName(name, "group");
         if (instance is not null)
             RequestRules.CheckName(instance, "instance");
@@ -50,13 +50,13 @@ internal sealed class CommitHandler(
         Interlocked.Increment(ref counters.Commits);
         try
         {
-            ErrorCode history = HistoryHandler.TakeMark(store.History.Opening, header.Version, ref payload);
+            ErrorCode history = HistoryMarks.Take(store.History.Opening, header.Version, ref payload);
             if (history == ErrorCode.DivergingEpoch)
-                throw new EQueueException(history, HistoryHandler.OtherOpening(store.History.Opening));
+                throw new EQueueException(history, HistoryMarks.OtherOpening(store.History.Opening));
             if (history != ErrorCode.None || !Payload.TryRead(payload.Span, out CommitOffsetsRequest request))
                 throw new EQueueException(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a commit.");
             CheckCommit(request);
-            peer.Access!.Check(Opcode.CommitOffsets, Permission.Read, ResourceKind.Group, request.Group);
+            PeerAccess.Of(peer).Check(Opcode.CommitOffsets, Permission.Read, ResourceKind.Group, request.Group);
             await peer.BeginRequestAsync();
             try
             {
@@ -161,7 +161,7 @@ internal sealed class CommitHandler(
             if (status == AppendStatus.Accepted)
             {
                 group.LastCommit++;
-                string name = GroupTable.NameOf(group.Name, instance);
+                string name = ProgressName.Of(group.Name, instance);
                 bool hasMembers = member is not null || group.Recorded is not null;
                 foreach (CommitWaiter.Change change in changes)
                 {
@@ -180,7 +180,7 @@ internal sealed class CommitHandler(
 
     private void CheckRoom(Group group, string? instance, CommitWaiter.Change[] changes)
     {
-        string name = GroupTable.NameOf(group.Name, instance);
+        string name = ProgressName.Of(group.Name, instance);
         long growth = 0;
         foreach (CommitWaiter.Change change in changes)
             growth += rules.GrowthOf(new GroupOffsetKey(name, change.Queue), change.Offset);
@@ -230,7 +230,7 @@ internal sealed class CommitHandler(
         Group group, GroupMember? member, string? instance, CommitOffsetsRequest request, ErrorCode[] results)
     {
         long now = store.NowMs;
-        string name = GroupTable.NameOf(group.Name, instance);
+        string name = ProgressName.Of(group.Name, instance);
         var changes = new List<CommitWaiter.Change>(results.Length);
         var entries = new List<StateEntry>(results.Length);
         var named = new Dictionary<QueueKey, QueueOffset>();

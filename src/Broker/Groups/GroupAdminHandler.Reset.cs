@@ -79,7 +79,7 @@ internal sealed partial class GroupAdminHandler
                 $"A reset sets at most {MaxResetQueues} queues; this one has {goals.Length}: name topics or queues.");
         }
 
-        int recordBytes = GroupTable.NameOf(request.Group, request.InstanceId).Length + RecordOverheadBytes;
+        int recordBytes = ProgressName.Of(request.Group, request.InstanceId).Length + RecordOverheadBytes;
         if ((long)goals.Length * recordBytes > store.MaxRequestBytes / 2)
         {
             throw RequestRules.Invalid(
@@ -137,7 +137,7 @@ internal sealed partial class GroupAdminHandler
                     : $"Group '{group.Name}' has progress of its own and none of instances.");
         }
 
-        string name = GroupTable.NameOf(request.Group, request.InstanceId);
+        string name = ProgressName.Of(request.Group, request.InstanceId);
         return [.. goals.Select(goal => Place(name, goal))];
     }
 
@@ -163,7 +163,7 @@ internal sealed partial class GroupAdminHandler
             CommitHandler.CheckInstance(group, instance);
         long nowMs = store.NowMs;
         GroupGeneration generation = generations.Next();
-        string name = GroupTable.NameOf(request.Group, request.InstanceId);
+        string name = ProgressName.Of(request.Group, request.InstanceId);
         var changes = new List<ProgressChange>(queues.Length);
         long growth = 0;
         for (int i = 0; i < queues.Length; i++)

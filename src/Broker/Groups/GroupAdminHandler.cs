@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 /// <summary>The operations on groups from outside: list, describe, reset, delete.</summary>
 internal sealed partial class GroupAdminHandler(
     QueueStore store,
-    BrokerState state,
+    StoredGroups state,
     TopicCatalogue catalogue,
     GroupTable groups,
     GroupGenerations generations,
@@ -34,11 +34,12 @@ internal sealed partial class GroupAdminHandler(
         if (request.Limit < 1)
             throw RequestRules.Invalid($"A page has 1 or more groups; asked for {request.Limit}.");
         int limit = Math.Min(request.Limit, MaxListed);
+        var access = PeerAccess.Of(peer);
         Group[] found =
         [
             .. groups.Groups
                 .Where(group => request.After is null || string.CompareOrdinal(group.Name, request.After) > 0)
-                .Where(group => peer.Access!.May(Permission.Describe, ResourceKind.Group, group.Name))
+                .Where(group => access.May(Permission.Describe, ResourceKind.Group, group.Name))
                 .OrderBy(group => group.Name, StringComparer.Ordinal)
                 .Take(limit + 1),
         ];
@@ -56,7 +57,7 @@ internal sealed partial class GroupAdminHandler(
         await memory.TakeAsync(bytes, cancellationToken);
         try
         {
-            bool showsIds = peer.Access!.May(Permission.Alter, ResourceKind.Group, group.Name);
+            bool showsIds = PeerAccess.Of(peer).May(Permission.Alter, ResourceKind.Group, group.Name);
             return await DescribeAsync(request, group, showsIds, cancellationToken);
         }
         finally

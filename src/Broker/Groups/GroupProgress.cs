@@ -8,7 +8,7 @@ internal static class GroupProgress
 {
     /// <summary>Puts progress beyond the end of its queue back to the end: damage took the messages before it, and
     /// their offsets are given again, to messages that the group has not seen. Before the broker serves.</summary>
-    public static async Task MendAsync(QueueStore store, BrokerState state, ILogger logger)
+    public static async Task MendAsync(QueueStore store, StoredGroups state, ILogger logger)
     {
         foreach ((GroupOffsetKey key, GroupOffset offset) in state.Offsets.ToArray())
         {

@@ -5,12 +5,12 @@ namespace EQueue.Broker;
 
 /// <summary>The consumer groups that have members or progress, and which of them read a topic.</summary>
 internal sealed class GroupTable(
-    BrokerState state,
+    StoredGroups state,
     LimitOptions limits,
     GroupOptions options,
     GroupGenerations generations,
     MemoryLedger ledger,
-    Guid brokerId)
+    Guid brokerId) : ICommittedProgress
 {
     private readonly ConcurrentDictionary<string, Group> _groups = new();
     private readonly Lock _readersGate = new();
@@ -34,7 +34,7 @@ internal sealed class GroupTable(
         int forgotten = state.ForgetOffsets(queue => queue.Log != 0 || !catalogue.TryFindByQueue(queue.Id, out _));
         foreach ((GroupOffsetKey key, GroupOffset offset) in state.Offsets)
         {
-            (string name, string? instance) = Split(key.Group);
+            (string name, string? instance) = ProgressName.Split(key.Group);
             _groups.GetOrAdd(name, NewGroup).Publish(instance, key.Queue, offset, 0);
         }
 
@@ -52,12 +52,15 @@ internal sealed class GroupTable(
         return forgotten;
     }
 
-    /// <summary>The name under which progress is kept.</summary>
-    public static string NameOf(string group, string? instance) => instance is null ? group : $"{group}/{instance}";
-
-    /// <summary>Group and instance of a name under which progress is kept.</summary>
-    public static (string Group, string? Instance) Split(string name) =>
-        name.IndexOf('/') is >= 0 and var cut ? (name[..cut], name[(cut + 1)..]) : (name, null);
+    /// <inheritdoc/>
+    public void GiveTo(IReadOnlySet<QueueId> queues, TopicBacklog backlog)
+    {
+        foreach ((GroupOffsetKey key, _) in state.Offsets)
+        {
+            if (queues.Contains(key.Queue.Id) && Find(ProgressName.Split(key.Group).Group) is { } group)
+                Give(backlog, group, key);
+        }
+    }
 
     public Group? Find(string name) => _groups.GetValueOrDefault(name);
 
@@ -132,6 +135,15 @@ internal sealed class GroupTable(
     {
         lock (_readersGate)
             return _readers.TryGetValue(topic, out HashSet<Group>? readers) ? [.. readers] : [];
+    }
+
+    private void Give(TopicBacklog backlog, Group group, in GroupOffsetKey key)
+    {
+        lock (group.Gate)
+        {
+            if (state.FindOffset(key) is { } offset)
+                backlog.Commit(key.Group, group.Recorded is not null, key.Queue.Id, offset.Next);
+        }
     }
 
     private Group NewGroup(string name) =>

@@ -127,7 +127,7 @@ internal sealed partial class HeartbeatHandler
                 $"The session of {member.Id} in group '{group.Name}' is over: {cause}."));
         }
 
-        (member.Connection as BrokerConnection)?.GroupMembers?.TryRemove(member, out _);
+        (member.Connection as BrokerConnection)?.FindFeature<PeerMembers>()?.Remove(member);
         if (cause is not (SessionEnd.Left or SessionEnd.Rejoined))
             Interlocked.Increment(ref _counters.SessionsEnded);
         _logger.SessionEnded(group.Name, member.Id, member.Client, cause);

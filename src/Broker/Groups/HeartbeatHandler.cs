@@ -84,9 +84,10 @@ internal sealed partial class HeartbeatHandler : IDisposable
             }
 
             HeartbeatRules.Check(request);
-            peer.Access!.Check(Opcode.GroupHeartbeat, Permission.Read, ResourceKind.Group, request.Group);
+            var access = PeerAccess.Of(peer);
+            access.Check(Opcode.GroupHeartbeat, Permission.Read, ResourceKind.Group, request.Group);
             foreach (TopicSubscription one in request.Subscriptions ?? [])
-                peer.Access.Check(Opcode.GroupHeartbeat, Permission.Read, ResourceKind.Topic, one.Topic);
+                access.Check(Opcode.GroupHeartbeat, Permission.Read, ResourceKind.Topic, one.Topic);
             await Heartbeat(peer, header, request);
         }
         catch (OperationCanceledException) when (peer.IsClosed)
@@ -112,7 +113,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
             if (group.Roster.Find(member.Id) is null)
                 return;
             Unpark(member, replies, HeartbeatRules.Interval(member.SessionTimeout));
-            peer.GroupMembers?.TryRemove(member, out _);
+            peer.FindFeature<PeerMembers>()?.Remove(member);
         });
         return isFound
             ? ValueTask.FromResult(Done.Value)
@@ -122,9 +123,9 @@ internal sealed partial class HeartbeatHandler : IDisposable
     /// <summary>The connection is gone: its members have their grace. On its receive loop, as the last call.</summary>
     public void EndConnection(BrokerConnection peer)
     {
-        if (peer.GroupMembers is not { } members || _isStopping)
+        if (peer.FindFeature<PeerMembers>() is not { } members || _isStopping)
             return;
-        foreach ((GroupMember member, Group group) in members)
+        foreach ((GroupMember member, Group group) in members.All)
         {
             TryTurn(group, (now, _) =>
             {
@@ -215,8 +216,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
         (GroupMember member, bool isWhole) = isJoin
             ? (Join(peer, request, group, now), true)
             : group.Roster.Beat(request, peer, peer.Peer, now);
-        peer.GroupMembers ??= new();
-        peer.GroupMembers[member] = group;
+        peer.Feature<PeerMembers>().Set(member, group);
         Advance(group, now);
         Unpark(member, replies, TimeSpan.Zero);
         TimeSpan wait = HeartbeatRules.Wait(request.MaxWait, member.SessionTimeout);
@@ -250,7 +250,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
         }
 
         GroupMember member = roster.Join(request, peer, peer.Peer, now);
-        member.Principal = peer.Access!.Principal;
+        member.Principal = PeerAccess.Of(peer).Principal;
         RefreshTopics(group);
         if (request.Generation != GroupGeneration.Join && request.Owned is { } owned)
             roster.Claim(member, owned, queue => group.Find(null, queue)?.Grant);

@@ -82,7 +82,7 @@ internal static class HeartbeatRules
     /// <exception cref="EQueueException">UnknownMember.</exception>
     public static void CheckPrincipal(GroupMember? member, BrokerConnection peer, string group)
     {
-        if (member is not null && member.Principal != peer.Access!.Principal)
+        if (member is not null && member.Principal != PeerAccess.Of(peer).Principal)
             throw UnknownMember(group, member.Id);
     }
 

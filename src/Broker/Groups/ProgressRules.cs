@@ -3,7 +3,7 @@ using EQueue.Protocol;
 namespace EQueue.Broker;
 
 /// <summary>Whether there is room for more progress: of one group, and of all together.</summary>
-internal sealed class ProgressRules(BrokerState state, MemoryLedger ledger, LimitOptions limits)
+internal sealed class ProgressRules(StoredGroups state, MemoryLedger ledger, LimitOptions limits)
 {
     /// <summary>What a change adds to what the log holds; below 0: what it frees.</summary>
     public long GrowthOf(in GroupOffsetKey key, GroupOffset? next) =>
@@ -15,7 +15,7 @@ internal sealed class ProgressRules(BrokerState state, MemoryLedger ledger, Limi
     {
         if (growth <= 0)
             return;
-        long own = state.ProgressUse.BytesOf(group);
+        long own = state.Use.BytesOf(group);
         if (own + growth > limits.MaxProgressBytesPerGroup)
         {
             throw new EQueueException(

@@ -82,7 +82,7 @@ internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbea
                 if (change.Key is { } key)
                 {
                     group.Roster.BeginCommit(key.Queue);
-                    string name = GroupTable.NameOf(group.Name, key.Instance);
+                    string name = ProgressName.Of(group.Name, key.Instance);
                     backlogs.OnProgress(name, group.Recorded is not null, key.Queue.Id, change.Offset?.Next);
                 }
                 else
@@ -153,7 +153,7 @@ internal readonly record struct ProgressChange(ProgressKey? Key, GroupOffset? Of
     {
         if (Key is not { } key)
             return GroupRecord.Removed(group);
-        var name = new GroupOffsetKey(GroupTable.NameOf(group, key.Instance), key.Queue);
+        var name = new GroupOffsetKey(ProgressName.Of(group, key.Instance), key.Queue);
         return Offset is { } offset ? offset.ToEntry(name) : GroupOffset.Removed(name);
     }
 }

@@ -11,26 +11,22 @@ namespace EQueue.Broker;
 internal sealed class MemoryLedger
 {
     private RemotingServer? _server;
-    private BacklogTable? _backlogs;
-    private SecurityTable? _security;
 
-    public MemoryLedger(LimitOptions limits, QueueStore store, BrokerState state)
+    public MemoryLedger(LimitOptions limits, QueueStore store, StoredGroups groups)
     {
         Receive = new MemoryPool(
             "receive", "Limits:ReceiveBytes", limits.ReceiveBytes, () => _server?.ReceiveBytes ?? 0);
         Send = new MemoryPool("send", "Limits:MemoryBytes", limits.MemoryBytes, () => _server?.SendBytes ?? 0);
-        Parked = new MemoryPool(
-            "parked", "Limits:ParkedBytes", limits.ParkedBytes, () => _backlogs?.ParkedBytes ?? 0);
+        Parked = new MemoryPool("parked", "Limits:ParkedBytes", limits.ParkedBytes);
         Requests = new MemoryPool("requests", "Limits:RequestBytes", limits.RequestBytes);
         Admin = new MemoryPool("admin", "Limits:AdminBytes", limits.AdminBytes);
         Sessions = new MemoryPool("sessions", "Limits:FetchSessionBytes", limits.FetchSessionBytes);
         Members = new MemoryPool("members", "Limits:MemberBytes", limits.MemberBytes);
         Progress = new MemoryPool(
-            "progress", "Limits:ProgressBytes", limits.ProgressBytes, () => state.ProgressUse.Bytes);
+            "progress", "Limits:ProgressBytes", limits.ProgressBytes, () => groups.Use.Bytes);
         Producers = new MemoryPool(
             "producers", "Limits:ProducerBytes", limits.ProducerBytes, () => store.ProducerBytes);
-        Security = new MemoryPool(
-            "security", "Limits:SecurityBytes", limits.SecurityBytes, () => _security?.Book.Bytes ?? 0);
+        Security = new MemoryPool("security", "Limits:SecurityBytes", limits.SecurityBytes);
         Tail = new MemoryPool(
             "tail", "Store:TailMemoryBytes", store.TailMemoryBytes, () => store.TailMemoryBytes);
     }
@@ -72,11 +68,5 @@ internal sealed class MemoryLedger
         [Receive, Send, Parked, Requests, Admin, Sessions, Members, Progress, Producers, Security, Tail];
 
     /// <summary>Names what counts for itself.</summary>
-    public void Include(BacklogTable backlogs) => _backlogs = backlogs;
-
-    /// <inheritdoc cref="Include(BacklogTable)"/>
-    public void Include(SecurityTable security) => _security = security;
-
-    /// <inheritdoc cref="Include(BacklogTable)"/>
     public void Include(RemotingServer server) => _server = server;
 }

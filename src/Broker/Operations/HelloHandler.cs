@@ -43,7 +43,8 @@ internal sealed class HelloHandler(
         peer.MaxFrameBytes = (int)Math.Min(request.MaxFrameBytes, (uint)options.MaxFrameBytes);
         string address = credential.Address ?? peer.Transport.RemoteEndPoint?.ToString() ?? "";
         var client = new ClientIdentity(request.ClientName, credential.Principal, address);
-        peer.Admit(client, security.AccessOf(client));
+        peer.Keep(security.AccessOf(client));
+        peer.Admit(client);
         security.Peers.Add(peer, credential);
         return new AuthenticatedHello(Answer(), IsDone: true, step.Challenge, credential.Principal);
     }

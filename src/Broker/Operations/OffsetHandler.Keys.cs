@@ -21,7 +21,7 @@ internal sealed partial class OffsetHandler
                 ErrorCode.UnknownQueue, $"There is no queue {request.Queue.Log}/{queue.Value} here.");
         }
 
-        peer.Access!.Check(Opcode.FindByKey, Permission.Read, ResourceKind.Topic, topic.Name);
+        PeerAccess.Of(peer).Check(Opcode.FindByKey, Permission.Read, ResourceKind.Topic, topic.Name);
         var question = new KeyQuestion(
             queue,
             request.Key,

@@ -17,9 +17,10 @@ internal sealed partial class OffsetHandler(QueueStore store, TopicCatalogue cat
                 $"At most {MaxQuestions} queues are asked for at once; asked for {request.Questions.Count}.");
         }
 
+        var access = PeerAccess.Of(peer);
         var answers = new OffsetAnswer[request.Questions.Count];
         for (int i = 0; i < answers.Length; i++)
-            answers[i] = await FindAsync(peer.Access!, request.Questions[i], cancellationToken);
+            answers[i] = await FindAsync(access, request.Questions[i], cancellationToken);
         return new FindOffsetsResponse(answers);
     }
 

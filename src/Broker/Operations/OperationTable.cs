@@ -36,11 +36,11 @@ internal static class OperationTable
         [Opcode.GroupLeave] = OperationRow.Look<GroupLeaveRequest>(
             Permission.Read, ResourceKind.Group, static x => x.Group),
         [Opcode.ReadOffsets] = OperationRow.Look<ReadOffsetsRequest>(
-            Permission.Describe, ResourceKind.Group, static x => GroupTable.Split(x.Group).Group),
+            Permission.Describe, ResourceKind.Group, static x => ProgressName.Split(x.Group).Group),
         [Opcode.DescribeGroup] = OperationRow.Look<DescribeGroupRequest>(
             Permission.Describe, ResourceKind.Group, static x => x.Group),
         [Opcode.ResetOffsets] = OperationRow.Of<ResetOffsetsRequest>(
-            Permission.Alter, ResourceKind.Group, static x => GroupTable.Split(x.Group).Group),
+            Permission.Alter, ResourceKind.Group, static x => ProgressName.Split(x.Group).Group),
         [Opcode.DeleteGroup] = OperationRow.Of<DeleteGroupRequest>(
             Permission.Delete, ResourceKind.Group, static x => x.Group),
         [Opcode.Stats] = OperationRow.OfBroker(Permission.Describe),

@@ -13,8 +13,11 @@ internal sealed class QuotaHandler(QuotaTable quotas)
     }
 
     public ValueTask<ListQuotasResponse> ListAsync(
-        BrokerConnection peer, ListQuotasRequest request, CancellationToken cancellationToken) =>
-        ValueTask.FromResult(new ListQuotasResponse([.. quotas.List().Where(quota => MaySee(peer.Access!, quota))]));
+        BrokerConnection peer, ListQuotasRequest request, CancellationToken cancellationToken)
+    {
+        var access = PeerAccess.Of(peer);
+        return ValueTask.FromResult(new ListQuotasResponse([.. quotas.List().Where(quota => MaySee(access, quota))]));
+    }
 
     /// <summary>Quotas are the broker's; one that names a topic is for those who may see the topic, or set
     /// quotas.</summary>

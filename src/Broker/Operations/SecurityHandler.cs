@@ -64,10 +64,11 @@ internal sealed class SecurityHandler(SecurityTable table)
     public ValueTask<TestRuleResponse> TestAsync(
         BrokerConnection peer, TestRuleRequest request, CancellationToken cancellationToken)
     {
-        string own = peer.Access!.Principal;
+        var access = PeerAccess.Of(peer);
+        string own = access.Principal;
         string principal = request.Principal.Length == 0 ? own : request.Principal;
         if (principal != own)
-            peer.Access.Check(Opcode.TestRule, Permission.Administer, ResourceKind.Broker, "");
+            access.Check(Opcode.TestRule, Permission.Administer, ResourceKind.Broker, "");
         if (!Principal.IsValid(principal))
             throw RequestRules.Invalid("A principal is user:NAME, cert:NAME, local:UID, anonymous or owner.");
         SecurityRules.Check(request.Permission, request.Resource, request.Name, mayBePrefix: false);

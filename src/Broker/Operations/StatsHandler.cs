@@ -22,7 +22,7 @@ internal sealed class StatsHandler(
     public ValueTask<StatsResponse> HandleAsync(
         BrokerConnection peer, StatsRequest request, CancellationToken cancellationToken) =>
         ValueTask.FromResult(new StatsResponse(
-            Collect(topic => peer.Access!.May(Permission.Describe, ResourceKind.Topic, topic))));
+            Collect(topic => PeerAccess.Of(peer).May(Permission.Describe, ResourceKind.Topic, topic))));
 
     /// <summary>Requests since the start.</summary>
     public long Requests => Volatile.Read(ref counters.Requests);

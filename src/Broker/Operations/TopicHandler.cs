@@ -63,6 +63,7 @@ internal sealed class TopicHandler(
         if (request.Limit < 1)
             throw RequestRules.Invalid($"A page has 1 or more topics; asked for {request.Limit}.");
         int limit = Math.Min(request.Limit, MaxListed);
+        var access = PeerAccess.Of(peer);
         var found = new List<TopicListing>();
         string? after = request.After;
         while (found.Count <= limit)
@@ -70,7 +71,7 @@ internal sealed class TopicHandler(
             ArraySegment<Topic> next = catalogue.List(after, limit + 1);
             foreach (Topic topic in next)
             {
-                if (found.Count <= limit && peer.Access!.May(Permission.Describe, ResourceKind.Topic, topic.Name))
+                if (found.Count <= limit && access.May(Permission.Describe, ResourceKind.Topic, topic.Name))
                     found.Add(new TopicListing(topic.Name, topic.Id, topic.Queues.Length));
             }
 
@@ -97,9 +98,10 @@ internal sealed class TopicHandler(
         }
 
         RequestRules.CheckNamedOnce(request.Topics, "Topic");
+        var access = PeerAccess.Of(peer);
         var routes = new TopicRoute[request.Topics.Count];
         for (int i = 0; i < routes.Length; i++)
-            routes[i] = await RouteAsync(peer.Access!, request.Topics[i], request.AutoCreate, cancellationToken);
+            routes[i] = await RouteAsync(access, request.Topics[i], request.AutoCreate, cancellationToken);
         return new RouteResponse([new BrokerAddress(store.StoreId, "", 0)], routes);
     }
 

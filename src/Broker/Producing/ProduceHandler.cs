@@ -89,7 +89,7 @@ internal sealed class ProduceHandler(
         if (request.Known.Id < -1 || request.Known.Epoch < -1 || (request.Known.Id < 0) != (request.Known.Epoch < 0))
             throw RequestRules.Invalid($"There is no producer {request.Known.Id} with epoch {request.Known.Epoch}.");
         // Another's producer is as good as none: its epoch stays, and it is not told that it is there.
-        PeerAccess access = peer.Access!;
+        var access = PeerAccess.Of(peer);
         ProducerSession known = access.OwnsProducer(request.Known.Id) ? request.Known : ProducerSession.None;
         return new InitProducerResponse(
             await store.InitProducerAsync(known, access.ProducerIds, cancellationToken));
@@ -119,6 +119,7 @@ internal sealed class ProduceHandler(
     private List<WaitingBatch>? Walk(
         ProduceWaiter waiter, ReadOnlyMemory<byte> rest, in ProduceRequestHeader head, ref TimeSpan debt)
     {
+        var access = PeerAccess.Of(waiter.Peer);
         List<WaitingBatch>? waiting = null;
         for (int i = 0; i < head.BatchCount; i++)
         {
@@ -126,7 +127,7 @@ internal sealed class ProduceHandler(
             ReadOnlyMemory<byte> batch = rest.Slice(ProduceBatchHeader.Size, header.BatchSize);
             rest = rest[(ProduceBatchHeader.Size + header.BatchSize)..];
             uint tagBits = header.TagBits;
-            ErrorCode error = Check(waiter.Peer, header, batch, ref tagBits, out Topic? topic, out int messages);
+            ErrorCode error = Check(access, header, batch, ref tagBits, out Topic? topic, out int messages);
             header = header with { TagBits = tagBits };
             if (error == ErrorCode.None && quotas.OfTopic(topic!) is { } accounts)
                 debt = QuotaAccounts.Max(debt, accounts.ChargeProduce(batch.Length));
@@ -142,7 +143,7 @@ internal sealed class ProduceHandler(
     }
 
     private ErrorCode Check(
-        BrokerConnection peer,
+        PeerAccess access,
         in ProduceBatchHeader header,
         ReadOnlyMemory<byte> batch,
         ref uint tagBits,
@@ -153,11 +154,11 @@ internal sealed class ProduceHandler(
         topic = null;
         if (header.Log != 0 || !catalogue.TryFindByQueue(header.Queue, out topic))
             return ErrorCode.UnknownQueue;
-        if (!peer.Access!.PermitWrite(topic))
+        if (!access.PermitWrite(topic))
             return ErrorCode.NotAuthorized;
         return BatchRules.Check(
             batch,
-            peer.Access,
+            access,
             options.Limits,
             options.Store.MaxBatchBytes,
             topic.MaxMessageBytes,

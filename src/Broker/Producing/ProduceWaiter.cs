@@ -11,7 +11,7 @@ namespace EQueue.Broker;
 /// <see cref="OnCompleted"/>, which answers and gives it back: one of the store, or the receive loop's while it
 /// appends.
 /// </remarks>
-internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
+internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter, IBatchOutcome
 {
     private const int MaxPooledBatches = 1_024;
     private const int RetryAfterMs = 1_000;
@@ -38,7 +38,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
     /// <summary>The batches that the store is to append.</summary>
     public Span<AppendItem> Items => _items.AsSpan(0, _itemCount);
 
-    /// <summary>Whose request it is.</summary>
+    /// <inheritdoc/>
     public BrokerConnection Peer => _peer!;
 
     public bool IsPoolable => _slots.Length <= MaxPooledBatches;
@@ -112,9 +112,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter
         return new WaitingBatch(table, backlog, this, waiting, ToItem(header, batch), ticket, _level);
     }
 
-    /// <summary>A batch that waited is settled.</summary>
-    /// <param name="place">As given to it.</param>
-    /// <param name="item">What became of it.</param>
+    /// <inheritdoc/>
     public void SettleWaiting(int place, AppendItem item)
     {
         _items[place] = item;

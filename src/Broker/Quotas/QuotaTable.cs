@@ -9,7 +9,7 @@ namespace EQueue.Broker;
 /// <remarks>Thread-safe. While there is no quota at all, asking costs one read.</remarks>
 internal sealed class QuotaTable(
     QueueStore store,
-    BrokerState state,
+    StoredQuotas state,
     BrokerCounters counters,
     LimitOptions limits,
     TimeProvider time,

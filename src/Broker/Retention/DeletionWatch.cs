@@ -176,7 +176,7 @@ internal sealed class DeletionWatch : IDeletionWatch, IDisposable
 
                 long count = range.To.Value - Math.Max(range.From.Value, progress.Next.Value);
                 if (count > 0)
-                    losses.Add(new Loss(range, GroupTable.NameOf(group.Name, key.Instance), count));
+                    losses.Add(new Loss(range, ProgressName.Of(group.Name, key.Instance), count));
             }
         }
 

@@ -19,7 +19,7 @@ internal sealed class Authenticator(
     /// <exception cref="EQueueException">AuthenticationFailed, Unauthenticated, LimitReached.</exception>
     public LoginStep Step(BrokerConnection peer, HelloRequest request)
     {
-        if (peer.Login is { } login)
+        if (peer.FindFeature<PeerLogin>()?.Exchange is { } login)
             return Finish(peer, login, request);
         var facts = PeerFacts.Of(peer.Transport, _mapping);
         try
@@ -64,9 +64,9 @@ internal sealed class Authenticator(
     /// <summary>The connection is gone in the middle of its login.</summary>
     public void End(BrokerConnection peer)
     {
-        if (peer.Login is not { } login)
+        if (peer.FindFeature<PeerLogin>() is not { Exchange: { } login } held)
             return;
-        peer.Login = null;
+        held.Exchange = null;
         _places.Give(login.Facts.Source);
     }
 
@@ -153,7 +153,7 @@ internal sealed class Authenticator(
         ScramSecret mock = table.MockSecretOf(server.User);
         ScramSecret secret = table.Book.Users.GetValueOrDefault(server.User)?.Secret ?? mock;
         byte[] challenge = server.Challenge(secret);
-        peer.Login = new LoginExchange(server, facts, secret);
+        peer.Feature<PeerLogin>().Exchange = new LoginExchange(server, facts, secret);
         return new LoginStep(null, challenge);
     }
 
@@ -201,3 +201,10 @@ internal readonly record struct LoginStep(Credential? Credential, ReadOnlyMemory
 /// <param name="Facts">Of the peer.</param>
 /// <param name="Secret">What the password is compared with.</param>
 internal sealed record LoginExchange(ScramServer Server, PeerFacts Facts, ScramSecret Secret);
+
+/// <summary>What a connection keeps while its login is under way. Its receive loop's own.</summary>
+internal sealed class PeerLogin
+{
+    /// <summary>The login that waits for the peer's answer; null = none.</summary>
+    public LoginExchange? Exchange { get; set; }
+}

@@ -23,6 +23,9 @@ internal sealed class PeerAccess(SecurityTable table, AuditLog audit, ClientIden
 
     public string Principal => client.Principal;
 
+    /// <summary>Of a connection whose handshake is done.</summary>
+    public static PeerAccess Of(BrokerConnection peer) => peer.FindFeature<PeerAccess>()!;
+
     /// <summary>Whether a batch may be stored.</summary>
     public bool PermitWrite(Topic topic) =>
         _isUnbound || table.Book.Rules.IsEmpty || Ask(topic.Name, Permission.Write)

@@ -9,7 +9,7 @@ namespace EQueue.Broker;
 /// <remarks>Looks every second: a token that expires, a user who is disabled, a certificate that is revoked, is out
 /// within two.</remarks>
 internal sealed class PeerWatch(
-    SecurityTable table, TokenClock clock, FetchHandler fetch, TimeProvider time, ILogger logger)
+    SecurityTable table, TokenClock clock, IRuleObserver observer, TimeProvider time, ILogger logger)
     : PeriodicLoop(TimeSpan.FromSeconds(1), time)
 {
     private readonly ConcurrentDictionary<BrokerConnection, Credential> _peers = new();
@@ -59,7 +59,7 @@ internal sealed class PeerWatch(
         if (book != _seen)
         {
             _seen = book;
-            fetch.JudgeParked();
+            observer.OnRulesChanged();
         }
 
         foreach (Admission admission in _admissions.Keys)

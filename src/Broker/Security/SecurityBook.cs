@@ -62,7 +62,9 @@ internal sealed class SecurityBook
             return this;
         PrincipalRules own = Index.GetValueOrDefault(rule.Principal, PrincipalRules.None);
         return Copy(
-            SecurityUse.SizeOf(rule), rules: Rules.Add(text, rule), index: Index.SetItem(rule.Principal, own.With(rule)));
+            SecurityUse.SizeOf(rule),
+            rules: Rules.Add(text, rule),
+            index: Index.SetItem(rule.Principal, own.With(rule)));
     }
 
     public SecurityBook Without(AccessRule rule)

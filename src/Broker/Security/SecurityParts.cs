@@ -13,7 +13,7 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
 
     public SecurityParts(
         QueueStore store,
-        BrokerState state,
+        StoredSecurity state,
         SecurityOptions options,
         MemoryPool memory,
         BrokerCounters counters,
@@ -27,7 +27,6 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
         Table.Load();
         Audit = new AuditLog(options.Audit, counters, time);
         Authenticator = new Authenticator(Table, options, Audit, new LoginGuard(time), _clock);
-        Handler = new SecurityHandler(Table);
     }
 
     public SecurityTable Table { get; }
@@ -36,13 +35,11 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
 
     public Authenticator Authenticator { get; }
 
-    public SecurityHandler Handler { get; }
-
     /// <summary>Set by <see cref="Watch"/>.</summary>
     public PeerWatch Peers { get; private set; } = null!;
 
     /// <summary>Names who is to hear that rules have changed.</summary>
-    public void Watch(FetchHandler fetch) => Peers = new PeerWatch(Table, _clock, fetch, _time, _logger);
+    public void Watch(IRuleObserver observer) => Peers = new PeerWatch(Table, _clock, observer, _time, _logger);
 
     /// <summary>What a peer may do.</summary>
     public PeerAccess AccessOf(ClientIdentity client) => new(Table, Audit, client);

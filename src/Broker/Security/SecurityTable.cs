@@ -8,7 +8,7 @@ namespace EQueue.Broker;
 /// <remarks>Thread-safe. A change is in the log before it holds; whoever decides reads one book.</remarks>
 internal sealed class SecurityTable(
     QueueStore store,
-    BrokerState state,
+    StoredSecurity state,
     SecurityOptions options,
     MemoryPool memory,
     TokenClock clock,
@@ -39,6 +39,7 @@ internal sealed class SecurityTable(
         foreach (AccessRule rule in state.Rules)
             book = book.With(rule);
         _book = book;
+        memory.Count(book.Bytes);
         if (state.MockKey is { } key)
         {
             _mocks = new MockSecrets(key);
@@ -253,6 +254,7 @@ internal sealed class SecurityTable(
             await store.AppendStateAsync(entries, CancellationToken.None);
             if (isFirst)
                 _producerKey = ProducerNames.KeyOf(_mocks.Key.Span);
+            memory.Count(book.Bytes - _book.Bytes);
             _book = book;
         }
         finally

@@ -1,11 +1,10 @@
-using System.Collections.Concurrent;
 using EQueue.Protocol;
 using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
 /// <summary>
-/// What the broker keeps with a connection: who is there, its fetch sessions, its unanswered requests.
+/// What the broker keeps with a connection: who is there, its unanswered requests, and what features keep there.
 /// </summary>
 /// <remarks>Frames come on the connection's receive loop alone; answers leave from any thread.</remarks>
 internal sealed class BrokerConnection(ServerConnection transport, int maxRequestsInFlight)
@@ -15,34 +14,15 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     private readonly Lock _gate = new();
     private TaskCompletionSource? _room;
     private int _inFlight;
+    private object[] _features = [];
 
     public ServerConnection Transport { get; } = transport;
 
     /// <summary>Null until the handshake is done.</summary>
     public ClientIdentity? Client { get; private set; }
 
-    /// <summary>What it may do; null until the handshake is done.</summary>
-    public PeerAccess? Access { get; private set; }
-
-    /// <summary>A login that waits for the peer's answer; null = none. The receive loop's own.</summary>
-    public LoginExchange? Login { get; set; }
-
     /// <summary>Longest frame that both sides take.</summary>
     public int MaxFrameBytes { get; set; }
-
-    /// <summary>Sessions by id; the receive loop's own.</summary>
-    public Dictionary<uint, FetchSession> FetchSessions { get; } = [];
-
-    /// <summary>Members of groups that call over it; null before the first. Made by the receive loop.</summary>
-    public ConcurrentDictionary<GroupMember, Group>? GroupMembers { get; set; }
-
-    /// <summary>Batches of its requests that wait for room in a backlog; lock it to touch it.</summary>
-    public HashSet<WaitingBatch> WaitingBatches { get; } = [];
-
-    public uint LastFetchSessionId { get; set; }
-
-    /// <summary>Memory of its fetch sessions.</summary>
-    public long SessionBytes;
 
     public bool IsClosed => Transport.Closed.IsCancellationRequested;
 
@@ -54,11 +34,48 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     public string Peer => $"'{Client?.Name}' at {Transport.RemoteEndPoint}";
 
     /// <summary>The handshake is done: the connection may stay. On its receive loop.</summary>
-    public void Admit(ClientIdentity client, PeerAccess access)
+    public void Admit(ClientIdentity client)
     {
-        Access = access;
         Client = client;
         Transport.Admit();
+    }
+
+    /// <summary>What a feature keeps with the connection, made when it is first asked for. Thread-safe; features are
+    /// few, and found one after the other.</summary>
+    /// <typeparam name="T">The feature's own class.</typeparam>
+    public T Feature<T>()
+        where T : class, new()
+    {
+        if (FindFeature<T>() is { } found)
+            return found;
+        lock (_gate)
+        {
+            if (FindFeature<T>() is { } made)
+                return made;
+            var feature = new T();
+            Keep(feature);
+            return feature;
+        }
+    }
+
+    /// <summary>What a feature keeps with the connection; null = nothing yet.</summary>
+    public T? FindFeature<T>()
+        where T : class
+    {
+        foreach (object feature in Volatile.Read(ref _features))
+        {
+            if (feature is T found)
+                return found;
+        }
+
+        return null;
+    }
+
+    /// <summary>Keeps what a feature has made for the connection; one of each class.</summary>
+    public void Keep(object feature)
+    {
+        lock (_gate)
+            Volatile.Write(ref _features, [.. _features, feature]);
     }
 
     /// <summary>Counts a request whose answer comes later. At the limit the receive loop waits for the task.</summary>

@@ -42,7 +42,7 @@ internal sealed partial class TopicCatalogue(
     public void Load()
     {
         ILookup<TopicId, QueueView> queues = store.Queues.ToLookup(queue => queue.TopicId);
-        foreach (TopicRecord record in state.Topics)
+        foreach (TopicRecord record in state.Topics.Topics)
         {
             Topic topic =
                 Publish(record, [.. queues[record.Id].OrderBy(queue => queue.Number).Select(queue => queue.Id)]);
@@ -181,7 +181,7 @@ internal sealed partial class TopicCatalogue(
             }
 
             HashSet<QueueId> gone = topic.Queues.ToHashSet();
-            state.ForgetOffsets(queue => gone.Contains(queue.Id));
+            state.Groups.ForgetOffsets(queue => gone.Contains(queue.Id));
             backlogs.Remove(topic.Id);
             logger.TopicDeleted(name, topic.Id, topic.Queues.Length);
             return topic;
@@ -232,7 +232,7 @@ internal sealed partial class TopicCatalogue(
         }
 
         Topic topic = Publish(record, queues);
-        await backlogs.MeasureAsync(topic);
+        await backlogs.MeasureAsync(topic.Backlog, topic.Queues);
         return topic;
     }
 
