@@ -19,6 +19,11 @@ public sealed class HouseTests
         => AssertNone(FolderArrows.Check(Repository.Files));
 
     [Fact]
+    public void GivenTheMapOfFolders_WhenComparedWithTheCode_ThenEachIsListedAndNamesThoseAboveItAlone()
+        => AssertNone(FolderMap.Check(
+            Repository.Files.Single(file => file.Path == "docs/architecture.md"), Repository.Files));
+
+    [Fact]
     public void GivenTheTypes_WhenTheLinesOfAllTheirPartsAreCounted_ThenNoneIsTooLong()
         => AssertNone(TypeSizes.CheckLengths(Repository.Files));
 

@@ -64,6 +64,18 @@ public sealed class PlantedTypesTests
             ("A/One.cs", "partial class One { }"), ("A/Inner/One.Part.cs", "partial class One { Two _two; }"),
             ("B/Two.cs", "class Two { One _one; }")).Count());
 
+    [Theory]
+    [InlineData("  A  one\n  B  two", "")]
+    [InlineData("  B  two\n  A  one", "B names types of A, which stands below it")]
+    [InlineData("  B  two", "src/Remoting/A is not in the list of Remoting")]
+    [InlineData("  A  one\n  B  two\n  C  three", "src/Remoting/C is listed and does not exist")]
+    public void GivenAMapOfFolders_WhenComparedWithTheCode_ThenWhatIsWrongInItIsFound(string list, string expected)
+    {
+        var map = new SourceFile("docs/architecture.md", $"```\nsrc/Remoting\n{list}\n```\n");
+        SourceFile[] files = Files(("A/One.cs", "class One { }"), ("B/Two.cs", "class Two { One _one; }"), ("Door.cs", "class Door { Two _two; }"));
+        Assert.Equal(expected, string.Join(';', FolderMap.Check(map, files).Select(found => found.What)));
+    }
+
     [Fact]
     public void GivenARoomThatIsExcused_WhenItHasNoCircle_ThenTheExcuseIsFound()
     {

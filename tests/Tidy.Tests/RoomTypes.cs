@@ -40,7 +40,7 @@ internal sealed class RoomTypes
                 TypePart? around = PartAt(parts, index);
                 if (around?.Kind == "enum" && index > around.Start)
                     continue;
-                string from = around is null ? FolderOf(file) : _folders[around.Key];
+                string from = around is null ? FolderOf(_room, file) : _folders[around.Key];
                 string[] targets = [.. _foldersByName[name]];
                 if (targets.Contains(from))
                     continue;
@@ -63,13 +63,13 @@ internal sealed class RoomTypes
 
     /// <summary>The folder of a type; with parts in several folders it is the one nearest to the root.</summary>
     private string HomeOf(IEnumerable<TypePart> parts)
-        => parts.Select(part => FolderOf(part.File)).OrderBy(folder => folder.Length).First();
+        => parts.Select(part => FolderOf(_room, part.File)).OrderBy(folder => folder.Length).First();
 
     /// <summary>The folder below the project; empty for a file at its root.</summary>
-    private string FolderOf(SourceFile file)
+    public static string FolderOf(string room, SourceFile file)
     {
         string folder = file.Path[..file.Path.LastIndexOf('/')];
-        return folder.Length <= $"src/{_room}".Length ? "" : folder[$"src/{_room}/".Length..];
+        return folder.Length <= $"src/{room}".Length ? "" : folder[$"src/{room}/".Length..];
     }
 }
 
