@@ -36,7 +36,16 @@ public abstract class Credentials
     /// alone, where the process owns the broker.</summary>
     /// <param name="principal">As rules name it, such as <c>user:alice</c>; 1 to 255 characters.</param>
     /// <exception cref="ArgumentException">It is empty or too long.</exception>
-    public static Credentials InProcess(string principal) => new InProcessCredentials(principal);
+    public static Credentials InProcess(string principal)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(principal);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(
+            principal.Length, AccessRule.MaxPrincipalLength, nameof(principal));
+        return InProcess(new InProcessWord(principal, Address: null));
+    }
+
+    /// <summary>Names the principal for whom this process itself speaks, and from where that one asks.</summary>
+    internal static Credentials InProcess(InProcessWord word) => new InProcessCredentials(word);
 
     /// <summary>Whether they are for connections within the process alone.</summary>
     internal virtual bool IsInProcess => false;
@@ -98,23 +107,12 @@ public abstract class Credentials
         }
     }
 
-    private sealed class InProcessCredentials : Credentials
+    private sealed class InProcessCredentials(InProcessWord word) : Credentials
     {
-        private readonly string _principal;
-
-        public InProcessCredentials(string principal)
-        {
-            ArgumentException.ThrowIfNullOrEmpty(principal);
-            ArgumentOutOfRangeException.ThrowIfGreaterThan(
-                principal.Length, AccessRule.MaxPrincipalLength, nameof(principal));
-            _principal = principal;
-        }
-
         internal override bool IsInProcess => true;
 
-        public override string ToString() => $"{_principal}, by the process's own word";
+        public override string ToString() => $"{word.Principal}, by the process's own word";
 
-        internal override Login Begin() =>
-            new SimpleLogin(Mechanisms.InProcess, Encoding.UTF8.GetBytes(_principal));
+        internal override Login Begin() => new SimpleLogin(Mechanisms.InProcess, word.Encode());
     }
 }

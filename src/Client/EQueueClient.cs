@@ -28,6 +28,9 @@ public sealed class EQueueClient : IAsyncDisposable, IDisposable
         Admin = new EQueueAdmin(_directory);
     }
 
+    /// <summary>Knows the brokers; for what is served over this client within the process.</summary>
+    internal BrokerDirectory Directory => _directory;
+
     /// <summary>Topics, groups, offsets, single messages, figures.</summary>
     public EQueueAdmin Admin { get; }
 

@@ -14,7 +14,7 @@ internal static class Arrows
         ["src/Client"] = ["src/Protocol", "src/Remoting"],
         ["src/Broker"] = ["src/Protocol", "src/Remoting", "src/MessageStore"],
         ["src/Cluster"] = ["src/Protocol", "src/Remoting", "src/MessageStore", "src/Replication"],
-        ["src/Server"] = ["src/Broker", "src/Cluster"],
+        ["src/Server"] = ["src/Broker", "src/Client", "src/Cluster"],
         ["src/Cli"] = ["src/Client", "src/Cluster", "src/MessageStore"],
     };
 

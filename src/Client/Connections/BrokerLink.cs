@@ -123,7 +123,7 @@ internal sealed partial class BrokerLink : IAsyncDisposable
     public EQueueException FaultOf(in ResponseFrame response)
     {
         EQueueException fault = Faults.From(response);
-        if (fault.Code != ErrorCode.NotLeader)
+        if (fault.Code != ErrorCode.NotLeader || Address == ServerAddress.InMemory)
             return fault;
         _plan.Deposed(response, fault);
         return new EQueueException(

@@ -17,7 +17,7 @@ internal sealed class AdminApi : IAsyncDisposable
     private readonly TimeProvider _time;
     private readonly ILogger _logger;
     private readonly LiveFigures _live;
-    private readonly BrokerLinks? _links;
+    private readonly AskerClients? _clients;
     private readonly HttpIdentity _identity;
     private int _requests;
     private int _streams;
@@ -30,8 +30,9 @@ internal sealed class AdminApi : IAsyncDisposable
         _identity = new HttpIdentity(broker, options.Unauthenticated);
         _time = time;
         _logger = logger;
-        _links = broker.InMemory is { } endPoint ? new BrokerLinks(endPoint, broker.MaxFrameBytes) : null;
-        _live = new LiveFigures(_links, time);
+        _clients = broker.InMemory is { } endPoint
+            ? new AskerClients(endPoint, broker.MaxFrameBytes, options.Admin.RequestTimeout + ApiCall.Grace) : null;
+        _live = new LiveFigures(_clients, time);
         Routes =
         [
             .. pages,
@@ -43,6 +44,7 @@ internal sealed class AdminApi : IAsyncDisposable
             .. TopicRoutes.All,
             new SendRoute(time).ToRoute(),
             .. ReadRoutes.All,
+            new ExplainRoute(time).ToRoute(),
             .. GroupRoutes.All,
             .. QuotaRoutes.All,
         ];
@@ -214,7 +216,7 @@ internal sealed class AdminApi : IAsyncDisposable
         TimeSpan patience = route.IsStream ? Timeout.InfiniteTimeSpan : _options.RequestTimeout + (2 * ApiCall.Grace);
         using var late = new CancellationTokenSource(patience, _time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(late.Token, ending, asker.Ended);
-        await using var call = new ApiCall(context, route, asker, _links, _options, either.Token);
+        await using var call = new ApiCall(context, route, asker, _clients, _options, either.Token);
         try
         {
             if (!route.IsPage)
@@ -233,7 +235,7 @@ internal sealed class AdminApi : IAsyncDisposable
         }
         catch (EQueueException exception)
         {
-            await WriteAsync(context, await NearHints.ExplainAsync(call, exception));
+            await WriteAsync(context, ApiProblem.Of(await call.AddNearNamesAsync(exception)));
         }
         catch (BadHttpRequestException exception)
         {

@@ -55,7 +55,7 @@ internal sealed class AdminPlaces(int most)
                     _places.Remove(place.Node);
             }
 
-            await place.Link.DisposeAsync();
+            await place.Client.DisposeAsync();
         }
     }
 
@@ -111,7 +111,7 @@ internal sealed class AdminPlace
     public LinkedListNode<AdminPlace> Node { get; }
 
     /// <summary>Of its requests; it ends with the connection.</summary>
-    public KeptLink Link { get; } = new();
+    public KeptClient Client { get; } = new();
 
     /// <summary>The place of a request's connection.</summary>
     public static AdminPlace Of(HttpContext context) => context.Features.Get<AdminPlace>()

@@ -2,8 +2,8 @@ using System.Buffers;
 using System.Globalization;
 using System.IO.Pipelines;
 using EQueue.Broker;
+using EQueue.Client;
 using EQueue.Protocol;
-using EQueue.Remoting;
 using EQueue.Server.Configuration;
 
 namespace EQueue.Server.Http;
@@ -14,7 +14,7 @@ internal sealed partial class ApiCall(
     HttpContext http,
     ApiRoute route,
     HttpAsker asker,
-    BrokerLinks? links,
+    AskerClients? clients,
     AdminOptions options,
     CancellationToken cancellationToken)
     : IAsyncDisposable
@@ -31,7 +31,7 @@ internal sealed partial class ApiCall(
     /// answer, two as text, and up to three escaped.</summary>
     private const int AnswerFactor = 6;
 
-    private BrokerLink? _link;
+    private AskerClient? _client;
     private EQueueBroker? _lender;
     private long _takenBytes;
     private int _longestMessage;
@@ -58,11 +58,11 @@ internal sealed partial class ApiCall(
 
     public string Group => PathValue("group");
 
-    /// <summary>The link to the broker, of this request alone.</summary>
-    public BrokerLink Link => _link ??= (links ?? throw new EQueueException(ErrorCode.Unreachable)).Rent(
-        new InProcessWord(Asker.Principal, Asker.Address), KeptLink);
+    /// <summary>The way to the broker, of this request alone.</summary>
+    public AskerClient Client => _client ??= (clients ?? throw new EQueueException(ErrorCode.Unreachable)).Rent(
+        new InProcessWord(Asker.Principal, Asker.Address), KeptClient);
 
-    private KeptLink KeptLink => AdminPlace.Of(Http).Link;
+    private KeptClient KeptClient => AdminPlace.Of(Http).Client;
 
     /// <summary>Bytes of messages that one answer holds at most; a single larger message is given whole.</summary>
     public int AnswerBytes { get; private set; } = MostAnswerBytes;
@@ -100,12 +100,26 @@ internal sealed partial class ApiCall(
     public Task<TResponse> InvokeAsync<TRequest, TResponse>(IRequest<TRequest, TResponse> request)
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse> =>
-        ObserveAsync(Link.InvokeAsync(request, LongestWait, Token));
+        AskAsync(link => link.InvokeAsync(request, LongestWait, Token));
 
-    /// <summary>Asks the broker with a body that is encoded already.</summary>
-    /// <returns>The answer, which the caller disposes.</returns>
-    public Task<ResponseFrame> SendAsync(Opcode opcode, FrameBuffer request) =>
-        ObserveAsync(Link.SendAsync(opcode, request, LongestWait, Token));
+    /// <summary>Asks the broker over the request's connection.</summary>
+    public Task<T> AskAsync<T>(Func<BrokerLink, ValueTask<T>> ask) => ObserveAsync(Client.AskAsync(ask, Token));
+
+    /// <summary>Asks the broker as any program does.</summary>
+    public Task<T> AdministerAsync<T>(Func<EQueueAdmin, ValueTask<T>> ask) => ObserveAsync(ask(Client.Admin));
+
+    /// <summary>A failure with near names where the path or the query names what does not exist, of those that the
+    /// asker may list.</summary>
+    public async Task<EQueueException> AddNearNamesAsync(EQueueException failure) => failure.Code switch
+    {
+        // The client has added them.
+        _ when failure.InnerException is EQueueException => failure,
+        ErrorCode.UnknownTopic when FindName("topic") is { } topic =>
+            await NearNames.AddAsync(failure, Client.Directory, topic),
+        ErrorCode.UnknownGroup when FindName("group") is { } group =>
+            await NearNames.AddGroupsAsync(failure, Client.Directory, group),
+        _ => failure,
+    };
 
     /// <summary>Answers with JSON and the route's status, or the other one.</summary>
     public async Task AnswerAsync<T>(T body)
@@ -150,12 +164,12 @@ internal sealed partial class ApiCall(
     /// <summary>Has the answer leave with the route's other status.</summary>
     public void UseOtherStatus() => _status = Route.OtherStatus ?? Route.Status;
 
-    /// <summary>A link whose last request was answered is kept for the next one of the connection.</summary>
+    /// <summary>A client whose last request was answered is kept for the next one of the connection.</summary>
     public async ValueTask DisposeAsync()
     {
         GiveMemory();
-        if (_link is { } link)
-            await BrokerLinks.ReturnAsync(link, isAtRest: !_isLeftOpen, KeptLink);
+        if (_client is { } client)
+            await AskerClients.ReturnAsync(client, isAtRest: !_isLeftOpen, KeptClient);
     }
 
     /// <summary>What the path, or else the query, calls by this name; null: nothing.</summary>
@@ -234,12 +248,17 @@ internal sealed partial class ApiCall(
         _takenBytes = bytes;
     }
 
-    /// <summary>Notes when an answer did not come: the link is not at rest then.</summary>
+    /// <summary>Notes when an answer did not come: the client is not at rest then.</summary>
     private async Task<T> ObserveAsync<T>(ValueTask<T> asking)
     {
         try
         {
             return await asking;
+        }
+        catch (ArgumentException exception)
+        {
+            // A text is longer than requests can carry.
+            throw new EQueueException(ErrorCode.InvalidArgument, exception.Message, exception);
         }
         catch (Exception exception) when (exception is not EQueueException { Code: not ErrorCode.Timeout })
         {

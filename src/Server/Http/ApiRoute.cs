@@ -5,7 +5,9 @@ namespace EQueue.Server.Http;
 /// <summary>One route of the admin port: what serves it, and what its description says.</summary>
 internal sealed partial record ApiRoute
 {
-    private const long OwnBytes = 2 << 20;
+    /// <summary>What any request takes.</summary>
+    public const long OwnBytes = 2 << 20;
+
     private const long BodyFactor = 8;
 
     public required string Method { get; init; }

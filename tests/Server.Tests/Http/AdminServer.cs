@@ -52,8 +52,10 @@ internal sealed class AdminServer : IAsyncDisposable
     }
 
     /// <summary>A connection to the broker in a principal's name; the caller disposes it.</summary>
-    public BrokerLink LinkOf(string principal) =>
-        new(Broker.InMemory!, Broker.MaxFrameBytes, new InProcessWord(principal, Address: null));
+    public AskerClient LinkOf(string principal) =>
+        new(
+            Broker.InMemory!, Broker.MaxFrameBytes, TimeSpan.FromSeconds(30),
+            new InProcessWord(principal, Address: null));
 
     /// <summary>As a signal does, before anything is stopped.</summary>
     public void BeginStop() => _lifetime.StopApplication();

@@ -87,7 +87,7 @@ public sealed class AdministrationApiTests
     {
         await using AdminServer server = await AdminServer.StartAsync();
         await SendAsync(server, 1);
-        await using BrokerLink member = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient member = server.LinkOf(HttpIdentity.Owner);
         await member.InvokeAsync(
             new GroupHeartbeatRequest
             {
@@ -103,7 +103,7 @@ public sealed class AdministrationApiTests
         await server.AskAsync("DELETE", "/api/v1/groups/g", status: HttpStatusCode.Conflict);
         JsonObject group = await server.AskAsync("GET", "/api/v1/groups/g");
         JsonNode found = Assert.Single(group["members"]!.AsArray())!;
-        Assert.Equal(BrokerLink.ClientName, (string?)found["client"]);
+        Assert.Equal(AskerClient.ClientName, (string?)found["client"]);
         Assert.Equal("x", (string?)found["subscriptions"]![0]!["tags"]![0]);
         Assert.Equal((string?)found["member"], (string?)group["queues"]![0]!["owner"]);
     }

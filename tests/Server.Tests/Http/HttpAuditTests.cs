@@ -20,7 +20,7 @@ public sealed class HttpAuditTests : IAsyncLifetime
 
     private readonly TempDirectory _directory = new();
     private AdminServer _server = null!;
-    private BrokerLink _owner = null!;
+    private AskerClient _owner = null!;
     private CreateTokenResponse _token = null!;
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;

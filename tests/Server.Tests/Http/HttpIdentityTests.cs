@@ -78,7 +78,7 @@ public sealed class HttpIdentityTests
     public async Task GivenUserWithAToken_WhenAnotherProcessShowsIt_ThenItIsServedUntilTheTokenIsRevoked()
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient owner = server.LinkOf(HttpIdentity.Owner);
         CreateTokenResponse token = await MakeTokenAsync(owner, "alice");
         Answer[] answers = await ForeignAsker.AskAsync(
             server.EndPoint,
@@ -116,7 +116,7 @@ public sealed class HttpIdentityTests
         string header, string value)
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient owner = server.LinkOf(HttpIdentity.Owner);
         string token = (await MakeTokenAsync(owner, "alice")).Token;
         server.Http.DefaultRequestHeaders.TryAddWithoutValidation(header, value);
         using HttpResponseMessage refused = await server.SendAsync("GET", Topics);
@@ -129,7 +129,7 @@ public sealed class HttpIdentityTests
     public async Task GivenProxyThatKeepsTheHost_WhenATokenIsShown_ThenTheNameIsNoReasonToRefuse()
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient owner = server.LinkOf(HttpIdentity.Owner);
         string token = (await MakeTokenAsync(owner, "alice")).Token;
         server.Http.DefaultRequestHeaders.Host = "broker.example";
         using HttpResponseMessage served = await AskAsync(server, Topics, token);
@@ -153,7 +153,7 @@ public sealed class HttpIdentityTests
     public async Task GivenRules_WhenUsersAsk_ThenEachMayAndSeesWhatItsRulesSay()
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient owner = server.LinkOf(HttpIdentity.Owner);
         string alice = (await MakeTokenAsync(owner, "alice")).Token;
         string bob = (await MakeTokenAsync(owner, "bob")).Token;
         foreach (string topic in (string[])["a", "b"])
@@ -197,7 +197,7 @@ public sealed class HttpIdentityTests
     public async Task GivenLiveFigures_WhenAUserMaySeeSomeGroups_ThenThoseAreShownAndTheStreamEndsWithTheToken()
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient owner = server.LinkOf(HttpIdentity.Owner);
         CreateTokenResponse token = await MakeTokenAsync(owner, "alice");
         foreach (string group in (string[])["a", "b"])
         {
@@ -223,7 +223,7 @@ public sealed class HttpIdentityTests
     {
         await using AdminServer server = await AdminServer.StartAsync();
         await server.AskAsync("POST", Topics, """{"topic":"t"}""", HttpStatusCode.Created);
-        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient owner = server.LinkOf(HttpIdentity.Owner);
         await AskAsync(owner, new SetRuleRequest(
             new AccessRule(
                 RuleEffect.Allow, $"local:{ForeignAsker.User}", Permission.Describe, ResourceKind.Topic, "*"),
@@ -259,7 +259,7 @@ public sealed class HttpIdentityTests
     public async Task GivenOneConnectionOfManyAskers_WhenTheyAsk_ThenEachHasItsOwnLinkAndTheLastEndsWithTheConnection()
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient owner = server.LinkOf(HttpIdentity.Owner);
         string alice = (await MakeTokenAsync(owner, "alice")).Token;
         await AllowAsync(owner, "alice", Permission.Describe, ResourceKind.Topic, "a");
         await AskAsync(owner, new CreateTopicRequest("a", TopicSettings.None));
@@ -289,26 +289,26 @@ public sealed class HttpIdentityTests
     public async Task GivenALinkThatIsKept_WhenAskedFor_ThenItIsLentOnceAndToItsOwnAskerAlone()
     {
         await using AdminServer server = await AdminServer.StartAsync();
-        var links = new BrokerLinks(server.Broker.InMemory!, server.Broker.MaxFrameBytes);
-        var kept = new KeptLink();
+        var links = new AskerClients(
+            server.Broker.InMemory!, server.Broker.MaxFrameBytes, TimeSpan.FromSeconds(30));
+        var kept = new KeptClient();
         var alice = new InProcessWord("user:alice", "[::1]:7");
-        BrokerLink first = links.Rent(alice, kept);
-        await BrokerLinks.ReturnAsync(first, isAtRest: true, kept);
+        AskerClient first = links.Rent(alice, kept);
+        await AskerClients.ReturnAsync(first, isAtRest: true, kept);
         foreach (InProcessWord other in (InProcessWord[])
             [alice with { Principal = "user:bob" }, alice with { Address = "[::1]:8" }, alice with { Address = null }])
         {
-            await using BrokerLink another = links.Rent(other, kept);
+            await using AskerClient another = links.Rent(other, kept);
             Assert.NotSame(first, another);
         }
 
         Assert.Same(first, links.Rent(alice, kept));
-        await using BrokerLink second = links.Rent(alice, kept);
+        await using AskerClient second = links.Rent(alice, kept);
         Assert.NotSame(first, second);
-        await BrokerLinks.ReturnAsync(first, isAtRest: true, kept);
+        await AskerClients.ReturnAsync(first, isAtRest: true, kept);
         await kept.DisposeAsync();
-        EQueueException over = await Assert.ThrowsAsync<EQueueException>(
+        await Assert.ThrowsAsync<ObjectDisposedException>(
             () => first.InvokeAsync(new StatsRequest(), TimeSpan.FromSeconds(30), Token).AsTask());
-        Assert.Equal(ErrorCode.ShuttingDown, over.Code);
     }
 
     private static string[] GroupsOf(JsonNode told) =>
@@ -325,18 +325,18 @@ public sealed class HttpIdentityTests
         throw new EndOfStreamException("The stream ended.");
     }
 
-    private static async Task<CreateTokenResponse> MakeTokenAsync(BrokerLink owner, string user)
+    private static async Task<CreateTokenResponse> MakeTokenAsync(AskerClient owner, string user)
     {
         await AskAsync(owner, new SetUserRequest(user, null, null, null, MustBeNew: true));
         return await owner.InvokeAsync(new CreateTokenRequest(user, 0, ""), TimeSpan.FromSeconds(30), Token);
     }
 
     private static Task AllowAsync(
-        BrokerLink owner, string user, Permission permission, ResourceKind resource, string name) =>
+        AskerClient owner, string user, Permission permission, ResourceKind resource, string name) =>
         AskAsync(owner, new SetRuleRequest(
             new AccessRule(RuleEffect.Allow, $"user:{user}", permission, resource, name), IsRemoved: false));
 
-    private static async Task AskAsync<TRequest, TResponse>(BrokerLink owner, IRequest<TRequest, TResponse> request)
+    private static async Task AskAsync<TRequest, TResponse>(AskerClient owner, IRequest<TRequest, TResponse> request)
         where TRequest : IRequest<TRequest, TResponse>
         where TResponse : IPayload<TResponse> =>
         await owner.InvokeAsync(request, TimeSpan.FromSeconds(30), Token);

@@ -207,6 +207,29 @@ public sealed class MessageApiTests
     }
 
     [Fact]
+    public async Task GivenAMessageOfAGroup_WhenExplained_ThenTheReasonIsToldWithItsFacts()
+    {
+        await using AdminServer server = await AdminServer.StartAsync();
+        await CreateAsync(server, queues: 1);
+        await server.AskAsync("POST", Messages, """{"messages":[{"body":"a","tag":"x"}]}""");
+        await server.AskAsync("POST", "/api/v1/groups/billing/reset", """{"to":"end","topic":"t"}""");
+        await server.AskAsync("POST", Messages, """{"messages":[{"body":"b"}]}""");
+        JsonNode told = await ExplainAsync("0/explain?group=billing");
+        Assert.Equal(
+            ("committed", "x", 1L), ((string?)told["standing"], (string?)told["tag"], (long?)told["committed"]));
+        told = await ExplainAsync("1/explain?group=billing");
+        Assert.Equal("noMembers", (string?)told["standing"]);
+        Assert.Contains("billing has no members", told["sentences"]!.ToJsonString(), StringComparison.Ordinal);
+        Assert.Equal("notStored", (string?)(await ExplainAsync("7/explain?group=billing"))["standing"]);
+        JsonObject problem = await server.AskAsync(
+            "GET", QueueOf(0) + "/0/explain?group=biling", status: HttpStatusCode.NotFound);
+        Assert.Equal(2, ((string)problem["detail"]!).Split("Did you mean 'billing'?").Length);
+
+        async Task<JsonNode> ExplainAsync(string path) =>
+            Assert.Single((await server.AskAsync("GET", QueueOf(0) + "/" + path))["explanations"]!.AsArray())!;
+    }
+
+    [Fact]
     public async Task GivenTags_WhenReadByOne_ThenOthersArePassedOverAndTheOffsetMoves()
     {
         await using AdminServer server = await AdminServer.StartAsync();

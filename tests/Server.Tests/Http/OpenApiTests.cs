@@ -37,6 +37,7 @@ public sealed class OpenApiTests
         ("resetGroup", "POST", "/api/v1/groups/g/reset", """{"to":"begin","topic":"t"}"""),
         ("listGroups", "GET", "/api/v1/groups", null),
         ("describeGroup", "GET", "/api/v1/groups/g?ages=true", null),
+        ("explainMessage", "GET", Topics + "/t/queues/0/messages/0/explain?group=g", null),
         ("deleteGroup", "DELETE", "/api/v1/groups/g", null),
         ("setQuota", "PUT", "/api/v1/quotas", """{"kind":"client","name":"c","produceBytesPerSecond":5}"""),
         ("listQuotas", "GET", "/api/v1/quotas", null),

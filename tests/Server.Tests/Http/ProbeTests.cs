@@ -194,6 +194,7 @@ public sealed class ProbeTests
         .Replace("{queue}", "0", StringComparison.Ordinal)
         .Replace("{offset}", "0", StringComparison.Ordinal)
         + (pattern.EndsWith("by-key", StringComparison.Ordinal) ? "?key=k"
+            : pattern.EndsWith("/explain", StringComparison.Ordinal) ? "?group=g"
             : pattern.EndsWith("/offsets", StringComparison.Ordinal) ? "?time=end" : "");
 
     private static async Task<Socket> ConnectAsync(AdminServer server, string text)

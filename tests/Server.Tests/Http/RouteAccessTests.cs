@@ -14,7 +14,7 @@ public sealed class RouteAccessTests : IAsyncLifetime
     private const string Topics = "/api/v1/topics";
 
     private AdminServer _server = null!;
-    private BrokerLink _owner = null!;
+    private AskerClient _owner = null!;
     private string _token = "";
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;

@@ -69,6 +69,9 @@ internal static class RouteCases
         new($"GET {QueueMessages}", $"{Topics}/orders/queues/0/messages", null, Topic(Permission.Read)),
         new($"GET {QueueMessages}", $"{Topics}/orders/queues/0/messages?waitMs=1", null, Topic(Permission.Read)),
         new($"GET {QueueMessages}/{{offset}}", $"{Topics}/orders/queues/0/messages/0", null, Topic(Permission.Read)),
+        new(
+            $"GET {QueueMessages}/{{offset}}/explain", $"{Topics}/orders/queues/0/messages/0/explain?group=billing", null,
+            Topic(Permission.Read), Group(Permission.Describe)),
         new($"GET {Messages}/latest", $"{Topics}/orders/messages/latest", null, Topic(Permission.Read)),
         new($"GET {Messages}/by-key", $"{Topics}/orders/messages/by-key?key=k", null, Topic(Permission.Read)),
         new($"GET {Groups}", Groups, null, Group(Permission.Describe)) { IsLeftOut = static x => IsEmpty(x["groups"]) },

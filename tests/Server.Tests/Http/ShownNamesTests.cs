@@ -18,7 +18,7 @@ public sealed class ShownNamesTests
     {
         await using AdminServer server = await AdminServer.StartAsync(
             settings: ("Telemetry:GroupInterval", "00:00:00.100"));
-        await using BrokerLink owner = server.LinkOf(HttpIdentity.Owner);
+        await using AskerClient owner = server.LinkOf(HttpIdentity.Owner);
         foreach (string name in (string[])["shown", "hidden"])
         {
             await server.AskAsync(
@@ -91,6 +91,6 @@ public sealed class ShownNamesTests
         return lines.ToString();
     }
 
-    private static async Task InvokeAsync<TRequest>(BrokerLink owner, IRequest<TRequest, Done> request)
+    private static async Task InvokeAsync<TRequest>(AskerClient owner, IRequest<TRequest, Done> request)
         where TRequest : IRequest<TRequest, Done> => await owner.InvokeAsync(request, Patience, Token);
 }

@@ -43,6 +43,8 @@ internal static class BoundRoutes
                 $"/api/v1/topics/{BoundPlant.Large}/queues/0/messages?maxBytes=8388608&limit=1000", null),
             ["GET /api/v1/topics/{topic}/queues/{queue}/messages/{offset}"] = (
                 $"/api/v1/topics/{BoundPlant.Large}/queues/0/messages/0", null),
+            ["GET /api/v1/topics/{topic}/queues/{queue}/messages/{offset}/explain"] = (
+                $"/api/v1/topics/{BoundPlant.Large}/queues/0/messages/0/explain?group={BoundPlant.Group}", null),
             ["GET /api/v1/topics/{topic}/messages/latest"] = (
                 $"/api/v1/topics/{BoundPlant.Large}/messages/latest?count=100", null),
             ["GET /api/v1/topics/{topic}/messages/by-key"] = (

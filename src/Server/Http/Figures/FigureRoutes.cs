@@ -32,7 +32,7 @@ internal sealed class FigureRoutes(LiveFigures live, TimeProvider time)
 
     private static async Task<BrokerBody> DescribeAsync(ApiCall call)
     {
-        HelloResponse hello = await call.Link.GreetAsync(call.Token);
+        HelloResponse hello = await call.AskAsync(link => link.ConnectAsync(call.LongestWait, call.Token));
         return new BrokerBody(
             hello.BrokerVersion,
             hello.StoreId,

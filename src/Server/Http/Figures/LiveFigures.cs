@@ -6,7 +6,7 @@ namespace EQueue.Server.Http;
 /// their askers may see.</summary>
 /// <remarks>Thread-safe. One sample is taken at a time, in the owner's name, at most twenty a second; backlogs of
 /// groups, which cost the most, at most every 5 s.</remarks>
-internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IAsyncDisposable
+internal sealed class LiveFigures(AskerClients? clients, TimeProvider time) : IAsyncDisposable
 {
     private const int MostGroups = 100;
 
@@ -15,7 +15,7 @@ internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IAsyn
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
 
     private readonly SemaphoreSlim _turn = new(1);
-    private readonly KeptLink _link = new();
+    private readonly KeptClient _kept = new();
     private LiveSample? _last;
     private LiveGroup[] _groups = [];
     private long _groupsTaken;
@@ -39,21 +39,21 @@ internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IAsyn
     public ValueTask DisposeAsync()
     {
         _turn.Dispose();
-        return _link.DisposeAsync();
+        return _kept.DisposeAsync();
     }
 
     private async Task<LiveSample> TakeAsync(CancellationToken cancellationToken)
     {
-        if (links is null)
+        if (clients is null)
             throw new EQueueException(ErrorCode.Unreachable);
-        BrokerLink link = links.Rent(new InProcessWord(HttpIdentity.Owner, Address: null), _link);
+        AskerClient client = clients.Rent(new InProcessWord(HttpIdentity.Owner, Address: null), _kept);
         bool isAtRest = false;
         try
         {
-            StatsResponse stats = await link.InvokeAsync(new StatsRequest(), Patience, cancellationToken);
+            StatsResponse stats = await client.InvokeAsync(new StatsRequest(), Patience, cancellationToken);
             if (_last is null || time.GetElapsedTime(_groupsTaken) >= GroupAge)
             {
-                _groups = await CountGroupsAsync(link, cancellationToken);
+                _groups = await CountGroupsAsync(client, cancellationToken);
                 _groupsTaken = time.GetTimestamp();
             }
 
@@ -62,20 +62,20 @@ internal sealed class LiveFigures(BrokerLinks? links, TimeProvider time) : IAsyn
         }
         finally
         {
-            await BrokerLinks.ReturnAsync(link, isAtRest, _link);
+            await AskerClients.ReturnAsync(client, isAtRest, _kept);
         }
     }
 
-    private static async Task<LiveGroup[]> CountGroupsAsync(BrokerLink link, CancellationToken cancellationToken)
+    private static async Task<LiveGroup[]> CountGroupsAsync(AskerClient client, CancellationToken cancellationToken)
     {
-        ListGroupsResponse page = await link.InvokeAsync(
+        ListGroupsResponse page = await client.InvokeAsync(
             new ListGroupsRequest(After: null, MostGroups), Patience, cancellationToken);
         var groups = new List<LiveGroup>();
         foreach (GroupListing listing in page.Groups)
         {
             try
             {
-                GroupDescription group = await link.InvokeAsync(
+                GroupDescription group = await client.InvokeAsync(
                     new DescribeGroupRequest(listing.Group, Topic: null, WithAges: false), Patience, cancellationToken);
                 groups.Add(new LiveGroup(listing.Group, group.Queues.Sum(static queue => queue.Lag)));
             }

@@ -1,46 +1,31 @@
 using System.Text;
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
 
-/// <summary>A message of a request as the record that it becomes.</summary>
-internal sealed class OutgoingRecord
+/// <summary>Reads a message of a request.</summary>
+internal static class OutgoingRecord
 {
-    private static readonly byte[] TagHeaderName = Encoding.UTF8.GetBytes(RecordContent.TagHeaderName);
-
-    private readonly byte[]? _body;
-    private readonly byte[]? _tag;
-    private readonly RecordProperties? _properties;
-
+    /// <summary>The message as it is stored.</summary>
     /// <param name="message">What was asked to be sent.</param>
     /// <param name="index">Its place in the request.</param>
     /// <exception cref="ApiException">It says a thing twice, or names a property that cannot be.</exception>
-    public OutgoingRecord(OutgoingMessage? message, int index)
+    public static PostedMessage Read(OutgoingMessage? message, int index)
     {
         if (message is null)
             throw ApiException.OfValue($"messages[{index}]", "null", "an object");
-        Index = index;
-        Key = BytesOf(message.Key, message.KeyBase64, $"messages[{index}].key");
-        _body = BytesOf(message.Body, message.BodyBase64, $"messages[{index}].body");
+        byte[]? key = BytesOf(message.Key, message.KeyBase64, $"messages[{index}].key");
+        byte[]? body = BytesOf(message.Body, message.BodyBase64, $"messages[{index}].body");
         if (message.Tag is { } tag && !NameRules.IsText(tag))
             throw ApiException.OfValue($"messages[{index}].tag", tag, "a text without control characters");
-        _tag = BytesOf(message.Tag, message.TagBase64, $"messages[{index}].tag");
-        _properties = PropertiesOf(message.Properties ?? [], $"messages[{index}].properties");
+        return new PostedMessage(
+            index,
+            key,
+            body,
+            BytesOf(message.Tag, message.TagBase64, $"messages[{index}].tag"),
+            PropertiesOf(message.Properties ?? [], $"messages[{index}].properties"));
     }
-
-    public int Index { get; }
-
-    public byte[]? Key { get; }
-
-    public int BodySize => _body?.Length ?? 0;
-
-    public RecordContent Content => new()
-    {
-        Key = OptionalBytes.FromArray(Key),
-        Body = OptionalBytes.FromArray(_body),
-        Tag = OptionalBytes.FromArray(_tag),
-        Properties = _properties,
-    };
 
     private static byte[]? BytesOf(string? text, byte[]? bytes, string what)
     {
@@ -68,7 +53,7 @@ internal sealed class OutgoingRecord
     {
         byte[]? name = BytesOf(pair.Name, pair.NameBase64, what);
         bool isText = pair.Name is null || NameRules.IsText(pair.Name);
-        if (name is { Length: > 0 } && isText && !name.AsSpan().SequenceEqual(TagHeaderName))
+        if (name is { Length: > 0 } && isText && !name.AsSpan().SequenceEqual(RecordContent.TagHeaderNameUtf8))
             return name;
         throw ApiException.OfValue(
             what,

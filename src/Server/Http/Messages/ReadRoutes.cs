@@ -161,9 +161,8 @@ internal static class ReadRoutes
         QueueRoute route = At(queues, call.QueryNumber("queue") ?? Murmur2.QueueOf(key, queues.Count));
         QueueRead queue = Open(call, route, tag: null);
         int limit = (int)call.QueryNumber("limit")!;
-        FindByKeyResponse found = await call.InvokeAsync(new FindByKeyRequest
+        FindByKeyResponse found = await queue.FindByKeyAsync(new FindByKeyRequest
         {
-            Queue = queue.Key,
             Key = key,
             From = new QueueOffset(await FindStartAsync(call, queue)),
             MaxCount = limit,
@@ -203,10 +202,8 @@ internal static class ReadRoutes
     private static async Task<QueueRead> OpenAsync(ApiCall call, long number, string? tag) =>
         Open(call, At(await TopicRoutes.RouteAsync(call, autoCreate: false), number), tag);
 
-    private static QueueRead Open(ApiCall call, QueueRoute route, string? tag) => new(call, route)
+    private static QueueRead Open(ApiCall call, QueueRoute route, string? tag) => new(call, route, tag)
     {
-        Topic = call.Topic,
-        Tag = tag,
         IsBase64 = call.Query("encoding") switch
         {
             null or "text" => false,

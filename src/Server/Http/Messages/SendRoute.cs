@@ -1,5 +1,5 @@
+using EQueue.Client;
 using EQueue.Protocol;
-using EQueue.Remoting;
 
 namespace EQueue.Server.Http;
 
@@ -25,14 +25,14 @@ internal sealed class SendRoute(TimeProvider time)
             throw ApiException.OfValue("timeoutMs", $"{asked}", $"1 to {most}");
         // Before a topic is made for it.
         call.Asker.Check(Opcode.Produce, Permission.Write, ResourceKind.Topic, call.Topic);
-        OutgoingRecord[] records = [.. body.Messages.Select(static (one, index) => new OutgoingRecord(one, index))];
+        PostedMessage[] messages = [.. body.Messages.Select(OutgoingRecord.Read)];
         (IReadOnlyList<QueueRoute> queues, bool isMade) = await RouteAsync(call, body.CreateTopic);
         if (body.Queue is { } queue && (queue < 0 || queue >= queues.Count))
             throw ApiException.OfValue("queue", $"{queue}", $"0 to {queues.Count - 1}");
-        HelloResponse limits = await call.Link.GreetAsync(call.Token);
-        var plan = new SendPlan(queues, Interlocked.Increment(ref _turn), limits);
-        foreach (OutgoingRecord record in records)
-            plan.Add(record, body.Queue);
+        HelloResponse limits = await call.AskAsync(link => link.ConnectAsync(call.LongestWait, call.Token));
+        var plan = new PostPlan(queues, Interlocked.Increment(ref _turn), limits);
+        foreach (PostedMessage message in messages)
+            plan.Add(message, body.Queue);
         return new ReceiptsBody(
             await SendAsync(call, plan, (Durability)body.Durability, body.TimeoutMs ?? most), isMade);
     }
@@ -50,28 +50,29 @@ internal sealed class SendRoute(TimeProvider time)
         }
     }
 
-    private async Task<ReceiptBody[]> SendAsync(ApiCall call, SendPlan plan, Durability durability, int deadlineMs)
+    private async Task<ReceiptBody[]> SendAsync(ApiCall call, PostPlan plan, Durability durability, int deadlineMs)
     {
         long nowMs = time.GetUtcNow().ToUnixTimeMilliseconds();
         Task<ProduceResult>[] sending =
         [
-            .. plan.Batches.Select(batch => SendAsync(call, batch.ToRequest(durability, deadlineMs, nowMs))),
+            .. plan.Batches.Select(batch => call.AskAsync(link => batch.SendAsync(
+                link, durability, deadlineMs, nowMs, call.LongestWait, call.Token))),
         ];
         await ((Task)Task.WhenAll(sending)).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        var receipts = new ReceiptBody[plan.Batches.Sum(static batch => batch.Records.Count)];
+        var receipts = new ReceiptBody[plan.Batches.Sum(static batch => batch.Messages.Count)];
         EQueueException? failure = null;
         bool isAnyStored = false;
         for (int i = 0; i < sending.Length; i++)
         {
-            PlannedBatch batch = plan.Batches[i];
+            PostBatch batch = plan.Batches[i];
             EQueueException? refused = await FindRefusalAsync(sending[i]);
             failure ??= refused;
             isAnyStored |= refused is null;
-            for (int delta = 0; delta < batch.Records.Count; delta++)
+            for (int delta = 0; delta < batch.Messages.Count; delta++)
             {
-                receipts[batch.Records[delta].Index] = refused is null
-                    ? Stored(batch.Route.Number, await sending[i], delta)
-                    : Refused(batch.Route.Number, refused);
+                receipts[batch.Messages[delta].Index] = refused is null
+                    ? Stored(batch.Queue, await sending[i], delta)
+                    : Refused(batch.Queue, refused);
             }
         }
 
@@ -82,25 +83,13 @@ internal sealed class SendRoute(TimeProvider time)
         return receipts;
     }
 
-    private static async Task<ProduceResult> SendAsync(ApiCall call, FrameBuffer request)
-    {
-        using ResponseFrame response = await call.SendAsync(Opcode.Produce, request);
-        ReadOnlySpan<byte> payload = response.PayloadSpan;
-        if (!ProduceResponse.TryReadHeader(payload, out _, out int count) || count != 1)
-            throw BrokerLink.Malformed(Opcode.Produce);
-        return ProduceResult.Read(payload[ProduceResponse.HeaderSize..]);
-    }
-
     /// <summary>Why a batch is not stored, or not known to be; null: it is.</summary>
     private static async Task<EQueueException?> FindRefusalAsync(Task<ProduceResult> sending)
     {
         try
         {
-            ProduceResult result = await sending;
-            return result.IsStored ? null : new EQueueException(result.Error)
-            {
-                RetryAfter = TimeSpan.FromMilliseconds(result.RetryAfterMs),
-            };
+            await sending;
+            return null;
         }
         catch (EQueueException exception)
         {
