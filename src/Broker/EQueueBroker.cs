@@ -111,7 +111,7 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// </summary>
     public StatsResponse CollectStats() => new(_stats.Collect(static _ => true));
 
-    /// <summary>The figures without those of topics that somebody may not see.</summary>
+    /// <summary>The figures without those of topics that the caller may not see.</summary>
     /// <param name="asker">Who is to see them.</param>
     public StatsResponse CollectStats(Admission asker)
     {

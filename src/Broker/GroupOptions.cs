@@ -15,8 +15,8 @@ public sealed record GroupOptions
     public TimeSpan SettleWindow { get; init; } = TimeSpan.FromSeconds(3);
 
     /// <summary>
-    /// How long the progress of a group without members is kept after its last sign; up to 10,000 days, 0 = for ever.
-    /// Default: 30 d.
+    /// How long the progress of a group without members is kept after its last sign; up to 10,000 days, 0 = without
+    /// end. Default: 30 d.
     /// </summary>
     public TimeSpan OffsetRetention { get; init; } = TimeSpan.FromDays(30);
 
@@ -27,7 +27,7 @@ public sealed record GroupOptions
     {
         OptionRules.Require(
             OffsetRetention >= TimeSpan.Zero && OffsetRetention <= TimeSpan.FromDays(10_000),
-            "Groups.OffsetRetention", "0 (for ever) to 10,000 days", OffsetRetention);
+            "Groups.OffsetRetention", "0 (without end) to 10,000 days", OffsetRetention);
         OptionRules.Require(
             ExpiryInterval >= TimeSpan.FromMilliseconds(100) && ExpiryInterval <= TimeSpan.FromHours(1),
             "Groups.ExpiryInterval", "100 ms to 1 h", ExpiryInterval);

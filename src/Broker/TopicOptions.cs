@@ -13,7 +13,7 @@ public sealed record TopicOptions
     /// <summary>Queues of a new topic; 1 to <see cref="LimitOptions.MaxQueuesPerTopic"/>. Default: 4.</summary>
     public int QueueCount { get; init; } = 4;
 
-    /// <summary>Messages older than this may be removed; zero keeps them for ever. Default: 7 d.</summary>
+    /// <summary>Messages older than this may be removed; zero keeps them without end. Default: 7 d.</summary>
     public TimeSpan RetentionAge { get; init; } = TimeSpan.FromDays(7);
 
     /// <summary>Bytes that a topic keeps; <see langword="null"/> or 0: no bound of its own. Default: null.</summary>

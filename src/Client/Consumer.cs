@@ -7,13 +7,13 @@ namespace EQueue.Client;
 /// <remarks>
 /// <para>Reading is for one loop at a time; everything else is thread-safe. A message counts as processed when the loop
 /// goes to the next one: a loop that ends by <c>break</c> or an exception leaves its last message uncommitted
-/// (<see cref="CommitAsync(ReceivedMessage, CancellationToken)"/> commits it), and a later loop goes on behind
+/// (<see cref="CommitAsync(ReceivedMessage, CancellationToken)"/> commits it), and a later loop continues behind
 /// it.</para>
 /// <para>The broker shares the queues of the topics among the members. A queue goes to another member when the loop
 /// has gone on from its message and what is processed is committed; messages of it simply end or begin. What the last
 /// owner had not committed comes again, in order.</para>
-/// <para>Broker restarts are ridden out: the member claims its queues and goes on behind what it has received, without
-/// a gap and without getting anything twice. After the death of its process the group goes on where it was
+/// <para>Broker restarts are ridden out: the member claims its queues and continues behind what it has received,
+/// without a gap and without getting anything twice. After the death of its process the group continues where it was
 /// committed.</para>
 /// </remarks>
 public sealed class Consumer : IClosable, IDisposable
@@ -83,14 +83,14 @@ public sealed class Consumer : IClosable, IDisposable
         new MessageEnumeration(_stream, typeof(Consumer), inBatches: true, _member.JoinAsync, cancellationToken);
 
     /// <summary>Commits everything that is processed.</summary>
-    /// <exception cref="EQueueException">UnknownMember, QueueNotOwned, FencedGeneration: queues are somebody else's by
+    /// <exception cref="EQueueException">UnknownMember, QueueNotOwned, FencedGeneration: queues are another member's by
     /// now. Others.</exception>
     public ValueTask CommitAsync(CancellationToken cancellationToken = default) =>
         CallAsync(() => _member.CommitAsync(cancellationToken), cancellationToken);
 
     /// <summary>Commits the messages of the queue up to this one, which is processed with that.</summary>
     /// <exception cref="ObjectDisposedException">The reader has gone on.</exception>
-    /// <exception cref="EQueueException">UnknownMember, QueueNotOwned, FencedGeneration: the queue is somebody else's
+    /// <exception cref="EQueueException">UnknownMember, QueueNotOwned, FencedGeneration: the queue is another member's
     /// by now. Others.</exception>
     public ValueTask CommitAsync(ReceivedMessage message, CancellationToken cancellationToken = default)
     {
@@ -139,7 +139,7 @@ public sealed class Consumer : IClosable, IDisposable
             throw failure;
     }
 
-    /// <summary>Goes on elsewhere in a queue that this member owns.</summary>
+    /// <summary>Seeks to another place of a queue that this member owns.</summary>
     /// <exception cref="EQueueException">QueueNotOwned, DamagedData, Unreachable.</exception>
     public ValueTask SeekAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(

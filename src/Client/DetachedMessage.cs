@@ -6,7 +6,7 @@ using EQueue.Protocol;
 namespace EQueue.Client;
 
 /// <summary>
-/// A received message with memory of its own: made by <see cref="ReceivedMessage.Detach"/>, valid for ever.
+/// A received message with memory of its own: made by <see cref="ReceivedMessage.Detach"/>, valid without end.
 /// </summary>
 public sealed record DetachedMessage
 {

@@ -37,7 +37,7 @@ public sealed partial class EQueueAdmin
                 group).ConfigureAwait(false),
             _directory.ShareCount);
 
-    /// <summary>Sets where a group without members goes on: all queues of a broker in one step, or none.</summary>
+    /// <summary>Sets where a group without members continues: all queues of a broker in one step, or none.</summary>
     /// <param name="group">Its name; with a topic it need not exist, except for <see cref="ResetPosition.By"/>.</param>
     /// <param name="position">Where to; put within what each queue holds.</param>
     /// <param name="topic">The topic; null = every queue that the group has progress in.</param>

@@ -96,7 +96,7 @@ public sealed partial class Producer
     }
 
     /// <summary>
-    /// Sends a message that nobody acknowledges: returns when it is in memory. It may be lost with the connection, and
+    /// Sends a message without acknowledgement: returns when it is in memory. It may be lost with the connection, and
     /// nothing tells.
     /// </summary>
     /// <exception cref="EQueueException">InvalidName, MessageTooLarge; LimitReached with
@@ -122,7 +122,7 @@ public sealed partial class Producer
         SendOneway(topic, ContentOf(new OptionalBytes(body), key, tag, properties, room), cancellationToken);
     }
 
-    /// <summary>Sends a message given as bytes throughout that nobody acknowledges.</summary>
+    /// <summary>Sends a message given as bytes throughout, without acknowledgement.</summary>
     /// <exception cref="EQueueException">As for the other form.</exception>
     public void SendOneway(string topic, in RecordContent content, CancellationToken cancellationToken = default)
     {

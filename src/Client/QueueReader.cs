@@ -30,7 +30,7 @@ public sealed class QueueReader : IClosable, IDisposable
     public IReadOnlyList<QueueProgress> GetProgress() =>
         [.. _stream.Cursors.Select(static cursor => cursor.ToProgress())];
 
-    /// <summary>Reads a queue from a place on; a queue that is assigned already goes on from there.</summary>
+    /// <summary>Reads a queue from a place on; a queue that is assigned already continues from there.</summary>
     /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, Unreachable.</exception>
     public ValueTask AssignAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(
@@ -69,7 +69,7 @@ public sealed class QueueReader : IClosable, IDisposable
             _stream.Remove(cursor);
     }
 
-    /// <summary>Goes on elsewhere in an assigned queue.</summary>
+    /// <summary>Seeks to another place of an assigned queue.</summary>
     /// <exception cref="EQueueException">QueueNotOwned: it is not assigned. DamagedData, Unreachable.</exception>
     public ValueTask SeekAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(

@@ -5,10 +5,10 @@ namespace EQueue.Client;
 /// <summary>What a reader does when its offset is not in the queue (any more).</summary>
 public enum OutOfRangePolicy
 {
-    /// <summary>Goes on at the first message still stored.</summary>
+    /// <summary>Continues at the first message still stored.</summary>
     Begin = 0,
 
-    /// <summary>Goes on at the end.</summary>
+    /// <summary>Continues at the end.</summary>
     End = 1,
 
     /// <summary>Throws <see cref="ErrorCode.OffsetOutOfRange"/>.</summary>
@@ -21,7 +21,7 @@ public enum DamagedDataPolicy
     /// <summary>Throws <see cref="DamagedDataException"/>; seeking to its next offset passes over them.</summary>
     Throw = 0,
 
-    /// <summary>Logs the offsets and goes on behind them.</summary>
+    /// <summary>Logs the offsets and continues behind them.</summary>
     Skip = 1,
 }
 
@@ -29,10 +29,10 @@ public enum DamagedDataPolicy
 /// restored, or a power cut took the end of the log.</summary>
 public enum DivergedHistoryPolicy
 {
-    /// <summary>Logs a warning and goes on where the histories part: nothing new is passed over.</summary>
+    /// <summary>Logs a warning and continues where the histories part: nothing new is passed over.</summary>
     GoOn = 0,
 
-    /// <summary>Throws <see cref="DivergedHistoryException"/>; seeking to its next offset goes on.</summary>
+    /// <summary>Throws <see cref="DivergedHistoryException"/>; seeking to its next offset continues.</summary>
     Throw = 1,
 }
 

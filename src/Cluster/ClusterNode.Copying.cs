@@ -67,7 +67,7 @@ public sealed partial class ClusterNode
     }
 
     /// <summary>Begins the shard, if that is this node's to do. The directory knows the life that takes the seat before
-    /// etcd does: whoever is killed in between goes on in its next life.</summary>
+    /// etcd does: a node that is killed in between continues in its next life.</summary>
     private async Task BeginAsync(ReplicaFiles files, ClusterView view, Life life)
     {
         if (view.Nodes[0] == _options.Node && ShardDirectory.IsNew(files))

@@ -13,7 +13,7 @@ public interface IStateMachine
     void Apply(in StateRecord record);
 
     /// <summary>Everything that is needed to rebuild the state, for a snapshot.</summary>
-    /// <remarks>Called on a thread of the store while <see cref="Apply"/> goes on: what changes meanwhile may come in
+    /// <remarks>Called on a thread of the store while <see cref="Apply"/> is called: what changes meanwhile may come in
     /// its old or its new form.</remarks>
     IEnumerable<StateEntry> Capture();
 }

@@ -7,7 +7,7 @@ public sealed partial class QueueStore
 
     private readonly Lock _rebuildLock = new();
 
-    /// <summary>Makes the index of a sealed segment again from the segment, and before it those it goes on from that
+    /// <summary>Makes the index of a sealed segment again from the segment, and before it those it continues that
     /// cannot be used. On the thread of a reader or of background work; one at a time.</summary>
     private void RebuildIndex(string path)
     {
@@ -35,7 +35,7 @@ public sealed partial class QueueStore
         int at = Array.FindIndex(chain, segment => segment.IndexPath == path);
         if (at < 0)
         {
-            return; // a pack took its place meanwhile, or it was removed: whoever reads looks again
+            return; // a pack took its place meanwhile, or it was removed: the reader looks again
         }
         for (int i = SealedIndexRebuilder.FirstToRebuild(_disk, _log.LogId, chain, at); i <= at; i++)
         {

@@ -11,7 +11,7 @@ public sealed partial class QueueStore
     private readonly SemaphoreSlim _retention = new(1);
     private readonly RetentionPlanner _planner;
 
-    /// <summary>Is told of all messages that go; <see langword="null"/>: nobody is.</summary>
+    /// <summary>Is told of all messages that go; <see langword="null"/>: none is.</summary>
     public IDeletionWatch? DeletionWatch { get; set; }
 
     /// <summary>Moves the first offset that may be read of queues forward; completes when the flush policy is

@@ -115,7 +115,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     };
 
     /// <summary>Has the store record how long its writes and its fdatasyncs take, in seconds, from now on: one value
-    /// for each call, on the threads that make them. While nobody listens no clock is read.</summary>
+    /// for each call, on the threads that make them. Without a listener no clock is read.</summary>
     public void ReportDurations(Histogram<double> writes, Histogram<double> syncs) =>
         _log.ReportDurations(writes, syncs);
 
@@ -272,7 +272,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         CancellationToken cancellationToken) =>
         new(_diskReader.ReadAsync(queue, from, maxBytes, tagMask, destination, cancellationToken));
 
-    /// <summary>What cold reads may take of the disk now, bytes a second; infinite while nobody appends.</summary>
+    /// <summary>What cold reads may take of the disk now, bytes a second; infinite without appends.</summary>
     public double ColdReadBudget => _diskThreads.Budget;
 
     /// <summary>Asks to be told once when something at or after <paramref name="from"/> is visible, or the queue is

@@ -1,6 +1,6 @@
 namespace EQueue.MessageStore;
 
-/// <summary>Makes sizes that nobody has set fit the volume on which a store lives.</summary>
+/// <summary>Makes sizes that were not set fit the volume on which a store lives.</summary>
 internal static class VolumeFit
 {
     /// <summary>A volume holds so many segments, unless they must be larger to hold a batch.</summary>

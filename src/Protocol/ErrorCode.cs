@@ -105,7 +105,7 @@ public enum ErrorCode : ushort
     /// <summary>The broker does not know the producer id (any more).</summary>
     UnknownProducer = 56,
 
-    /// <summary>The topic is at the bound of its backlog and lets nobody wait.</summary>
+    /// <summary>The topic is at the bound of its backlog and lets no sender wait.</summary>
     QueueFull = 57,
 
     /// <summary>The disk is full; the broker is read-only until there is room.</summary>

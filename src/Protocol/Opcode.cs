@@ -68,7 +68,7 @@ public enum Opcode : byte
     /// <summary>Tells a group's members, queues and lag.</summary>
     DescribeGroup = 55,
 
-    /// <summary>Sets where a group without members goes on.</summary>
+    /// <summary>Sets where a group without members continues.</summary>
     ResetOffsets = 56,
 
     /// <summary>Removes a group without members, or its progress in a topic.</summary>

@@ -1,7 +1,7 @@
 namespace EQueue.Remoting;
 
 /// <summary>Both ends cannot agree on TLS: a certificate is not trusted, or one of them does not speak it.</summary>
-/// <remarks>Waiting does not help, somebody has to change something. It is found inside the
+/// <remarks>Waiting does not help, an operator has to change something. It is found inside the
 /// <see cref="RemotingException"/> of calls that fail for it.</remarks>
 public sealed class TlsRefusedException : Exception
 {

@@ -18,7 +18,7 @@ internal sealed class Candidacy(ReplicaCore core, Follower follower, IReplicaAct
         Waiting,
     }
 
-    /// <summary>A claim was refused: somebody else's change came first.</summary>
+    /// <summary>A claim was refused: another replica's change came first.</summary>
     public void Lost() => _step = Step.Idle;
 
     /// <summary>Another one is to claim first.</summary>

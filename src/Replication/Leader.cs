@@ -171,7 +171,7 @@ internal sealed class Leader
         }
     }
 
-    /// <summary>This process was not running: nobody was silent or behind for that.</summary>
+    /// <summary>This process was not running: no follower was silent or behind for that.</summary>
     public void Forgive(long pauseMs, long nowMs)
     {
         _beganMs = Math.Min(nowMs, _beganMs + pauseMs);

@@ -242,7 +242,7 @@ public sealed class ReplicaCore
             _follower.OnLogMoved(nowMs);
     }
 
-    /// <summary>An epoch was named by somebody else: when it is above ours, etcd says whether it is true.</summary>
+    /// <summary>An epoch was named by another node: when it is above ours, etcd says whether it is true.</summary>
     internal void Hear(int epoch, long nowMs)
     {
         if (epoch <= Record.Epoch || epoch <= HeardEpoch)
@@ -342,7 +342,7 @@ public sealed class ReplicaCore
         _follower.Forgive(pauseMs, nowMs);
     }
 
-    /// <summary>etcd is older than what this replica acted on: it was restored. Who leads goes on without
+    /// <summary>etcd is older than what this replica acted on: it was restored. The leader continues without
     /// changes.</summary>
     private void FallBack(ShardState state)
     {

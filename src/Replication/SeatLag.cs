@@ -30,7 +30,7 @@ internal sealed class SeatLag(ReplicaOptions options)
     public long BehindMs => _behindMs.Sum();
 
     /// <summary>Whether it was behind for too much of the last time, and for more than twice as long as another: where
-    /// all disks are slow nobody is better off without one of them.</summary>
+    /// all disks are slow no seat is better off without one of them.</summary>
     public bool HoldsUp(SeatLag? other) => BehindMs > options.MostLagMs && BehindMs > 2 * (other?.BehindMs ?? 0);
 
     /// <summary>Notes how far the seat is, every few milliseconds.</summary>
@@ -59,7 +59,7 @@ internal sealed class SeatLag(ReplicaOptions options)
         _notedMs = nowMs;
     }
 
-    /// <summary>The leader itself was not running: nothing was noted, and that counts for nobody.</summary>
+    /// <summary>The leader itself was not running: nothing was noted, and that counts for no follower.</summary>
     public void Forgive(long pauseMs)
     {
         // noted on ticks alone: never after the pause

@@ -43,7 +43,7 @@ internal sealed class BacklogCount
 
     public IEnumerable<QueueId> Queues => _queues.Keys;
 
-    /// <summary>Goes on with the room that batches on their way into the log have taken from an older count.</summary>
+    /// <summary>Keeps the room that batches on their way into the log have taken from an older count.</summary>
     public void TakeOver(BacklogCount older)
     {
         foreach ((QueueId id, QueueCount taken) in older._queues)
@@ -120,7 +120,7 @@ internal sealed class BacklogCount
             AddKept(queue, id, end, bytes);
     }
 
-    /// <summary>A group goes on at an offset.</summary>
+    /// <summary>A group continues at an offset.</summary>
     /// <param name="name">As progress is kept: the group, or group/instance.</param>
     /// <param name="hasMembers">Whether the group has members, or had some.</param>
     /// <param name="id">The queue.</param>
@@ -268,7 +268,7 @@ internal sealed class BacklogCount
     /// <summary>The places that count: of every group, and the starts for those that have none yet.</summary>
     private IEnumerable<Place> Counted()
     {
-        // A commit is anybody's; whoever joined reads.
+        // A commit has no reader; a member that joined reads.
         if (_named.Count == 0 && _places.Values.Any(place => place.HasMembers))
             return _places.Values.Where(place => place.HasMembers);
         bool isSomebodyMissing = _named.Count == 0
@@ -312,7 +312,7 @@ internal sealed class BacklogCount
 
         public long End => Stored + InFlight;
 
-        /// <summary>What a group has committed or retention let go of is stored, even when nobody took room for it
+        /// <summary>What a group has committed or retention let go of is stored, even when no batch took room for it
         /// because the topic had no bound then.</summary>
         public void Reach(long offset) => Stored += Math.Max(0, offset - End);
 

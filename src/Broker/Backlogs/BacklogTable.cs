@@ -246,7 +246,7 @@ internal sealed class BacklogTable : IDisposable
         return moved;
     }
 
-    /// <summary>Answers everybody who waits and lets nobody wait any more, so that connections can drain.</summary>
+    /// <summary>Answers everybody who waits and lets no sender wait any more, so that connections can drain.</summary>
     public void Stop()
     {
         _isStopping = true;

@@ -9,7 +9,7 @@ internal enum BacklogVerdict
     /// <summary>It has to wait in line.</summary>
     Waits,
 
-    /// <summary>There is no room and the topic lets nobody wait.</summary>
+    /// <summary>There is no room and the topic lets no sender wait.</summary>
     Refused,
 
     /// <summary>It is larger than the bound itself.</summary>

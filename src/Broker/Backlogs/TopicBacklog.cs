@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 /// <remarks>
 /// docs/back-pressure.md has the rules.
 /// Thread-safe. Room is taken before a batch goes to the store and given back when the store does not keep it. While
-/// anybody waits or is being let in, whoever comes stands behind, and one thread at a time lets in: batches enter the
+/// a batch waits or is being let in, later ones stand behind, and one thread at a time lets in: batches enter the
 /// log in the order of the line.
 /// </remarks>
 internal sealed partial class TopicBacklog(BacklogTable table, string topic) : IThreadPoolWorkItem
@@ -73,7 +73,7 @@ internal sealed partial class TopicBacklog(BacklogTable table, string topic) : I
 
     /// <summary>Up to where a queue is to be measured.</summary>
     /// <remarks>
-    /// What is staged and not visible has its room still, unless it was settled; before the first bound nobody took
+    /// What is staged and not visible has its room still, unless it was settled; before the first bound no batch took
     /// any.
     /// </remarks>
     public long EndToMeasure(in QueueView view)
@@ -230,7 +230,7 @@ internal sealed partial class TopicBacklog(BacklogTable table, string topic) : I
         }
     }
 
-    /// <summary>Nobody is let in any more: the topic is gone, or the broker stops.</summary>
+    /// <summary>No batch is let in any more: the topic is gone, or the broker stops.</summary>
     public void Close(ErrorCode error)
     {
         WaitingBatch[] waiting;
@@ -311,7 +311,7 @@ internal sealed partial class TopicBacklog(BacklogTable table, string topic) : I
         return rules.Policy == BacklogPolicy.Block ? BacklogVerdict.Waits : BacklogVerdict.Refused;
     }
 
-    /// <summary>Whoever may enter by now is let in. Under the gate.</summary>
+    /// <summary>Batches that may enter by now are let in. Under the gate.</summary>
     private void OnChanged()
     {
         CutIfOver();

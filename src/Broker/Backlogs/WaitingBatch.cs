@@ -6,7 +6,7 @@ namespace EQueue.Broker;
 
 /// <summary>A batch that waits in the line of its topic, a copy of its bytes with it, and then for the store.</summary>
 /// <remarks>
-/// Whoever takes it out of the line settles it, once: let in, refused, or dropped with its connection.
+/// The thread that takes it out of the line settles it, once: let in, refused, or dropped with its connection.
 /// </remarks>
 internal sealed class WaitingBatch : AppendWaiter, IDeadline
 {
@@ -41,7 +41,7 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
         _owner = owner;
         _slot = slot;
         _level = level;
-        // The pool would keep long ones when nobody waits any more.
+        // The pool would keep long ones when no batch waits any more.
         _bytes = item.Batch.Length <= LongestPooledBytes
             ? ArrayPool<byte>.Shared.Rent(item.Batch.Length)
             : GC.AllocateUninitializedArray<byte>(item.Batch.Length);
@@ -61,7 +61,7 @@ internal sealed class WaitingBatch : AppendWaiter, IDeadline
 
     public TopicBacklog Backlog => _backlog;
 
-    /// <summary>The batch itself; whoever took it out of the line may look at it.</summary>
+    /// <summary>The batch itself; the thread that took it out of the line may look at it.</summary>
     public ReadOnlySpan<byte> Bytes => _items[0].Batch.Span;
 
     public int ParkedBytes { get; }

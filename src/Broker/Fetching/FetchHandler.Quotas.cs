@@ -14,7 +14,7 @@ internal sealed partial class FetchHandler
         if (_isStopping || _quotas.OfClient(session.Peer) is not { } accounts)
             return false;
 
-        // Others of the same client may be served first again and again: not for ever.
+        // Others of the same client may be served first again and again: not without end.
         TimeSpan left = QuotaTable.LongestWait - _time.GetElapsedTime(session.LastUsed);
         TimeSpan debt = accounts.FetchDebt < left ? accounts.FetchDebt : left;
         if (debt < QuotaTable.ShortestWait)

@@ -22,7 +22,7 @@ internal sealed partial class FetchHandler
     private const int SmallestBuffer = 4 << 10;
     private const int FrameMargin = 4 << 10;
 
-    /// <summary>Serves a session that the caller has taken; what needs the disk goes on without the caller.</summary>
+    /// <summary>Serves a session that the caller has taken; what needs the disk continues without the caller.</summary>
     private void Start(FetchSession session, bool maySendHere)
     {
         Task serving = ServeAsync(session, maySendHere);
@@ -52,7 +52,7 @@ internal sealed partial class FetchHandler
     /// <returns>False when something came while it parked: serve again.</returns>
     private async ValueTask<bool> TryServeAsync(FetchSession session, bool maySendHere)
     {
-        // Nobody waits for it any more; what would put it off can no more end its turn.
+        // It has no waiter any more; what would put it off can no more end its turn.
         if (session.Phase == FetchPhase.Ended)
         {
             Abandon(session);

@@ -22,7 +22,7 @@ internal sealed partial class FetchHandler
     private static bool HasMore(SessionQueue queue, in ReadResult read) =>
         queue.Next.Value < read.VisibleEnd.Value;
 
-    /// <summary>Goes on behind what a read passed over without giving anything from memory.</summary>
+    /// <summary>Continues behind what a read passed over without giving anything from memory.</summary>
     private void PassOver(FetchSession session, SessionQueue queue, in ReadResult read)
     {
         long passed = read.NextOffset.Value - queue.Next.Value;
@@ -39,7 +39,7 @@ internal sealed partial class FetchHandler
 
     /// <summary>
     /// Whether senders wait for the reader to commit what was passed over, or the request has passed over enough, or
-    /// waited enough while it did, or is nobody's any more.
+    /// waited enough while it did, or has no owner any more.
     /// </summary>
     private bool IsToBeTold(FetchSession session) =>
         session.IsMoveAwaited

@@ -130,7 +130,7 @@ internal sealed partial class FetchHandler : IRuleObserver, IDisposable
         _holds.Dispose();
     }
 
-    /// <summary>Takes up a parked request; does nothing when somebody else has.</summary>
+    /// <summary>Takes up a parked request; does nothing when another thread has.</summary>
     /// <param name="session">Whose.</param>
     /// <param name="maySendHere">Whether this thread is there for it and may send the answer itself.</param>
     internal void ServeParked(FetchSession session, bool maySendHere)
@@ -359,7 +359,7 @@ internal sealed partial class FetchHandler : IRuleObserver, IDisposable
         return before;
     }
 
-    /// <summary>Gives back what an ended session holds; called once, by whoever owned it last.</summary>
+    /// <summary>Gives back what an ended session holds; called once, by its last owner.</summary>
     private void CleanUp(FetchSession session)
     {
         foreach (SessionQueue queue in session.Queues.Values)

@@ -11,10 +11,10 @@ internal enum FetchPhase
     /// <summary>Between two requests: the receive loop.</summary>
     Idle,
 
-    /// <summary>A request is being answered: whoever took it into this phase.</summary>
+    /// <summary>A request is being answered: owned by the thread that took it into this phase.</summary>
     Serving,
 
-    /// <summary>A request waits: whoever takes it out of this phase.</summary>
+    /// <summary>A request waits: owned by the thread that takes it out of this phase.</summary>
     Parked,
 
     /// <summary>Over.</summary>
@@ -156,7 +156,8 @@ internal sealed class FetchSession(
     /// <summary>Gives it back. When it was sent, the session may be another's again, who has one of his own.</summary>
     public void GiveAnswer(FetchAnswer answer) => Volatile.Write(ref _spareAnswer, answer);
 
-    /// <summary>The session is put off, in the phase <see cref="FetchPhase.Serving"/>, by whoever serves it.</summary>
+    /// <summary>The session is put off, in the phase <see cref="FetchPhase.Serving"/>, by the thread that serves
+    /// it.</summary>
     public void BeginHold() => Volatile.Write(ref _isHeld, 1);
 
     /// <summary>Takes a session that was put off; true once.</summary>

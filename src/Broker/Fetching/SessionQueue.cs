@@ -2,7 +2,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>A queue of a fetch session. Belongs to whoever serves the session.</summary>
+/// <summary>A queue of a fetch session. Belongs to the thread that serves the session.</summary>
 internal sealed class SessionQueue(QueueKey key, Topic? topic)
 {
     public QueueKey Key { get; } = key;
@@ -16,7 +16,7 @@ internal sealed class SessionQueue(QueueKey key, Topic? topic)
     /// <summary>The first message that the reader has not been given and that was not passed over.</summary>
     public QueueOffset Next { get; set; }
 
-    /// <summary>Where it goes on as far as the reader knows; before <see cref="Next"/> when something was passed over
+    /// <summary>Where it continues as far as the reader knows; before <see cref="Next"/> when something was passed over
     /// since.</summary>
     public QueueOffset Told { get; set; }
 

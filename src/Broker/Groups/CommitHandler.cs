@@ -42,8 +42,8 @@ internal sealed class CommitHandler(
     }
 
     /// <summary>
-    /// Stores progress. The answer leaves when the commit is as safe as the flush policy says; the receive loop goes on
-    /// before.
+    /// Stores progress. The answer leaves when the commit is as safe as the flush policy says; the receive loop
+    /// continues before.
     /// </summary>
     public async ValueTask CommitAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
@@ -70,7 +70,7 @@ internal sealed class CommitHandler(
         }
         catch (OperationCanceledException) when (peer.IsClosed)
         {
-            // Nobody is left to be answered.
+            // No caller is left to be answered.
         }
         catch (Exception exception)
         {
@@ -195,7 +195,7 @@ internal sealed class CommitHandler(
         }
     }
 
-    /// <summary>Who commits; null = nobody's member.</summary>
+    /// <summary>Who commits; null = no member.</summary>
     private GroupMember? FindCommitter(BrokerConnection peer, Group group, CommitOffsetsRequest request)
     {
         if (request.Member != Guid.Empty)

@@ -267,6 +267,6 @@ internal sealed partial class GroupAdminHandler(
             member is not null && places.TryGetValue(member, out int place) ? place : -1;
     }
 
-    /// <summary>A queue of a group; owner and target by their place among the members, -1 = nobody.</summary>
+    /// <summary>A queue of a group; owner and target by their place among the members, -1 = none.</summary>
     private readonly record struct QueueRow(ProgressKey Progress, int Owner, int Target);
 }

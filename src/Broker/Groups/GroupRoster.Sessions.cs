@@ -5,7 +5,7 @@ namespace EQueue.Broker;
 /// <content>How sessions begin, go on and end.</content>
 internal sealed partial class GroupRoster
 {
-    /// <summary>Whose session a join of this request ends; null = nobody's.</summary>
+    /// <summary>Whose session a join of this request ends; null = none.</summary>
     public GroupMember? FindPredecessor(GroupHeartbeatRequest request) =>
         Find(request.Member)
         ?? (request.InstanceId is { } instance ? _instances.GetValueOrDefault(instance) : null);

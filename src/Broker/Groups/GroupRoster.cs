@@ -118,7 +118,7 @@ internal sealed partial class GroupRoster(
         if (--_pendingCommits[queue] > 0)
             return;
         _pendingCommits.Remove(queue);
-        // Of a queue that has its owner nobody waits for the commit.
+        // The commit of a queue that has its owner is not waited for.
         _isChanged |= _queues.TryGetValue(queue, out RosterQueue? read) && read.Owner is null;
     }
 
@@ -270,7 +270,8 @@ internal sealed partial class GroupRoster(
         queue.Target = target;
     }
 
-    /// <summary>Gives what nobody has to those who shall have it, unless a commit of it is under way.</summary>
+    /// <summary>Gives queues without an owner to those who shall have them, unless a commit of it is under
+    /// way.</summary>
     private void Give()
     {
         foreach (RosterQueue queue in _queues.Values)

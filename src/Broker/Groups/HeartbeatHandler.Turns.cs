@@ -8,7 +8,8 @@ internal sealed partial class HeartbeatHandler
 {
     private static readonly TimeSpan RecordRetry = TimeSpan.FromSeconds(1);
 
-    /// <summary>Changes a group under its gate, moves on what can move, and answers whoever has news.</summary>
+    /// <summary>Changes a group under its gate, moves on what can move, and answers the members that have
+    /// news.</summary>
     /// <returns>False when the group is gone: nothing was done, look it up again.</returns>
     private bool TryTurn(Group group, Action<TimeSpan, List<HeartbeatReply>> change)
     {
@@ -39,7 +40,7 @@ internal sealed partial class HeartbeatHandler
         return true;
     }
 
-    /// <summary>As <see cref="TryTurn"/>, where nobody is above who could be told of a failure.</summary>
+    /// <summary>As <see cref="TryTurn"/>, where no caller is above that could see a failure.</summary>
     private void TurnAlone(Group group, Action<TimeSpan, List<HeartbeatReply>> change)
     {
         try
@@ -164,7 +165,7 @@ internal sealed partial class HeartbeatHandler
         return call;
     }
 
-    /// <summary>Records whether the group has members when that has changed; nobody waits for it.</summary>
+    /// <summary>Records whether the group has members when that has changed; it is not waited for.</summary>
     /// <returns>False when the store has no room: try again later.</returns>
     private bool TryRecord(Group group)
     {
@@ -221,7 +222,7 @@ internal sealed partial class HeartbeatHandler
     {
         protected override void OnCompleted(Exception? fault)
         {
-            // Nobody waits for it; the store has logged its fault.
+            // It is not waited for; the store has logged its fault.
         }
     }
 }

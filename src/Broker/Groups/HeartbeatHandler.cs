@@ -92,7 +92,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
         }
         catch (OperationCanceledException) when (peer.IsClosed)
         {
-            // Nobody is left to be answered.
+            // No caller is left to be answered.
         }
         catch (Exception exception)
         {
@@ -187,7 +187,7 @@ internal sealed partial class HeartbeatHandler : IDisposable
     /// <returns>Done when the connection may be read on.</returns>
     private ValueTask Heartbeat(BrokerConnection peer, FrameHeader header, GroupHeartbeatRequest request)
     {
-        // A generation of another start of the broker: whoever had it joins, with claims.
+        // A generation of another start of the broker: its holder joins, with claims.
         bool isJoin = request.Generation == GroupGeneration.Join || request.Generation.Epoch != _generations.Epoch;
         if (isJoin && request.Subscriptions is null or { Count: 0 })
             throw HeartbeatRules.UnknownMember(request.Group, request.Member);

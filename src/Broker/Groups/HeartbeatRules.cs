@@ -78,7 +78,7 @@ internal static class HeartbeatRules
     public static EQueueException UnknownMember(string group, Guid member) =>
         new(ErrorCode.UnknownMember, $"{member} is not (or no longer) a member of group '{group}'.");
 
-    /// <summary>Whoever joined as a member speaks for it, and nobody else who may read the group.</summary>
+    /// <summary>The user that joined as a member speaks for it, and no other user that may read the group.</summary>
     /// <exception cref="EQueueException">UnknownMember.</exception>
     public static void CheckPrincipal(GroupMember? member, BrokerConnection peer, string group)
     {

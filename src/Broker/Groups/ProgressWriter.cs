@@ -37,7 +37,7 @@ internal sealed class ProgressWriter(QueueStore store, HeartbeatHandler heartbea
         }
     }
 
-    /// <summary>Throws unless nobody but the caller may change the group's progress. The caller holds its
+    /// <summary>Throws unless only the caller may change the group's progress. The caller holds its
     /// gate.</summary>
     /// <exception cref="EQueueException">GroupBusy, naming the members.</exception>
     public static void CheckFree(Group group)

@@ -1,7 +1,7 @@
 namespace EQueue.Broker;
 
 /// <summary>Who shall have which queue: even and sticky (docs/consumer-groups.md, section 3). Pure.</summary>
-/// <remarks>Members are numbers 0 to n-1; -1 is nobody.</remarks>
+/// <remarks>Members are numbers 0 to n-1; -1 is none.</remarks>
 internal static class QueueAssigner
 {
     /// <summary>Gives every queue of every topic that has subscribers to one of them.</summary>
@@ -20,7 +20,7 @@ internal static class QueueAssigner
         return targets;
     }
 
-    /// <summary>Shares out one topic: everybody within 1, nobody gives up what fits.</summary>
+    /// <summary>Shares out one topic: every member within 1, no member gives up what fits.</summary>
     private static int[] Share(
         AssignableTopic topic, IReadOnlyList<ulong> ranks, int[] load, int[] quotas, int[] counts)
     {

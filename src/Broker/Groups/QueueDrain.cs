@@ -27,7 +27,7 @@ internal sealed class QueueDrain
         }
     }
 
-    /// <summary>Whether nothing is left to read. What nobody reads is not drained while it holds messages.</summary>
+    /// <summary>Whether nothing is left to read. What is not read is not drained while it holds messages.</summary>
     /// <param name="queue">It takes no messages: what is staged is all that it will hold.</param>
     public bool IsDrained(in QueueView queue)
     {

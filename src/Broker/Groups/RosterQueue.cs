@@ -11,7 +11,7 @@ internal sealed class RosterQueue(string topic, int number, QueueKey key)
 
     public QueueKey Key { get; } = key;
 
-    /// <summary>Whether it may be read; one that may not is nobody's to have.</summary>
+    /// <summary>Whether it may be read; one that may not has no owner.</summary>
     public bool IsReadable { get; set; } = true;
 
     public GroupMember? Owner { get; set; }

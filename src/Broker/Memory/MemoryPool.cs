@@ -9,7 +9,7 @@ internal sealed class MemoryPool
     /// <summary>The part of a pool that one connection may take: one of so many.</summary>
     public const int ConnectionShare = 4;
 
-    /// <summary>When whoever finds no room tries again.</summary>
+    /// <summary>When a caller that finds no room tries again.</summary>
     public static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
 
     private readonly Func<long>? _read;
@@ -42,7 +42,7 @@ internal sealed class MemoryPool
 
     public long UsedBytes => _read is null ? Volatile.Read(ref _usedBytes) : _read();
 
-    /// <summary>How often there was no room, or somebody had to wait for it.</summary>
+    /// <summary>How often there was no room, or a caller had to wait for it.</summary>
     public long Refusals => Volatile.Read(ref _refusals);
 
     /// <summary>Takes memory if there is room; nothing or less is always taken.</summary>
@@ -99,7 +99,7 @@ internal sealed class MemoryPool
         return new ValueTask(WaitAsync(bytes, cancellationToken));
     }
 
-    /// <summary>The error of whoever finds no room.</summary>
+    /// <summary>The error of a caller that finds no room.</summary>
     /// <param name="what">What could not be done, as the begin of a sentence.</param>
     public EQueueException Full(string what) => new(
         ErrorCode.LimitReached,

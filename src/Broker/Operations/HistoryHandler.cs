@@ -41,7 +41,7 @@ internal sealed class HistoryHandler(QueueStore store, TopicCatalogue catalogue)
         }
         catch (EQueueException exception) when (exception.Code == ErrorCode.UnknownQueue)
         {
-            return null; // removed meanwhile: whoever reads it is told
+            return null; // removed meanwhile: its reader is told
         }
     }
 }

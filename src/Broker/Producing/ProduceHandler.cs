@@ -250,7 +250,7 @@ internal sealed class ProduceHandler(
         await backlogs.WaitForRoomAsync(peer.Closed);
     }
 
-    /// <summary>Offers the batches to the store. After true the waiter may be somebody else's already.</summary>
+    /// <summary>Offers the batches to the store. After true the waiter may be another request's already.</summary>
     private bool TryAppend(ProduceWaiter waiter, Durability level, bool isOnReceiveLoop)
     {
         Span<AppendItem> items = waiter.Items;

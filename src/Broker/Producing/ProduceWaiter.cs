@@ -134,7 +134,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter, IBat
         EndPart(isOnReceiveLoop);
     }
 
-    /// <summary>Gives a request up that nobody waits for any more and of which nothing was appended.</summary>
+    /// <summary>Gives up a request without a waiter and of which nothing was appended.</summary>
     public void Abandon() => CompleteUnstored(ErrorCode.ShuttingDown, isOnReceiveLoop: false);
 
     /// <inheritdoc/>

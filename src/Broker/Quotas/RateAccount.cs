@@ -1,6 +1,6 @@
 namespace EQueue.Broker;
 
-/// <summary>Charges somebody for what he uses and says how long he has to wait for it. Thread-safe, without a
+/// <summary>Charges a client for its use and says how long it has to wait. Thread-safe, without a
 /// lock.</summary>
 /// <remarks>
 /// The generic cell rate algorithm (ITU-T I.371): one number says until when everything charged is paid. A credit of

@@ -58,7 +58,7 @@ internal sealed class RetentionLoop(
     /// what comes in one, but no more than this.</summary>
     private const double MostAgeShare = 1.0 / 2;
 
-    /// <summary>A broker that never lives for an interval must not keep everything for ever.</summary>
+    /// <summary>A broker that never lives for an interval must not keep everything without end.</summary>
     private static TimeSpan Soon(TimeSpan interval) =>
         interval < TimeSpan.FromSeconds(1) ? interval : TimeSpan.FromSeconds(1);
 

@@ -50,7 +50,7 @@ internal sealed class AuditLog(IAuditSink? sink, BrokerCounters counters, TimePr
         sink.Write(Record(client, operation, about, ErrorCode.NotAuthorized, reason));
     }
 
-    /// <summary>Somebody was not admitted.</summary>
+    /// <summary>A peer was not admitted.</summary>
     public void LoginRefused(string address, string client, string principal, EQueueException reason)
     {
         Interlocked.Increment(ref counters.RefusedLogins);

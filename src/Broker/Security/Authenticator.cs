@@ -117,7 +117,7 @@ internal sealed class Authenticator(
 
     private Credential AdmitByToken(in PeerFacts facts, string text)
     {
-        // A token has 256 random bits: nobody guesses it, so nobody has to wait for others' failures.
+        // A token has 256 random bits: it cannot be guessed, so no client has to wait for others' failures.
         CheckPrivate(facts);
         if (TokenText.TryParse(text, out string id, out string secret)
             && table.Book.Tokens.TryGetValue(id, out TokenRecord? token)

@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 /// <param name="Place">Where it is.</param>
 /// <param name="UserId">Under which user it runs, if the system tells.</param>
 /// <param name="Certificate">That it showed and TLS checked; null = none.</param>
-/// <param name="IsPrivate">Whether nobody else reads what is sent.</param>
+/// <param name="IsPrivate">Whether no third party reads what is sent.</param>
 /// <param name="Address">As it is written down.</param>
 internal readonly record struct PeerFacts(
     PeerPlace Place, uint? UserId, CertificateFacts? Certificate, bool IsPrivate, string Address)
@@ -34,5 +34,5 @@ internal readonly record struct PeerFacts(
 }
 
 /// <summary>A certificate that a peer showed and TLS checked.</summary>
-/// <param name="Principal">Whom it stands for; null = nobody, by the rules.</param>
+/// <param name="Principal">Whom it stands for; null = no user, by the rules.</param>
 internal sealed record CertificateFacts(string? Principal);

@@ -73,7 +73,7 @@ public interface IAuditSink
 
 /// <summary>Something that was done, or refused.</summary>
 /// <param name="Time">When, by the broker's clock.</param>
-/// <param name="Principal">Who, as rules name it; "" = nobody was admitted.</param>
+/// <param name="Principal">Who, as rules name it; "" = the peer was not admitted.</param>
 /// <param name="Address">From where.</param>
 /// <param name="Client">What the peer calls itself; it may be any text.</param>
 /// <param name="Operation">What was asked.</param>

@@ -44,7 +44,7 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
     /// <summary>What a peer may do.</summary>
     public PeerAccess AccessOf(ClientIdentity client) => new(Table, Audit, client);
 
-    /// <summary>Admits somebody who has no connection, for one request.</summary>
+    /// <summary>Admits a peer without a connection, for one request.</summary>
     /// <param name="facts">Of the peer.</param>
     /// <param name="token">That it showed; null = none.</param>
     /// <param name="client">What it calls itself.</param>

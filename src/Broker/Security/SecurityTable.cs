@@ -5,7 +5,7 @@ using Microsoft.Extensions.Logging;
 namespace EQueue.Broker;
 
 /// <summary>The users, tokens and rules of the broker; docs/security.md is the design.</summary>
-/// <remarks>Thread-safe. A change is in the log before it holds; whoever decides reads one book.</remarks>
+/// <remarks>Thread-safe. A change is in the log before it holds; each decision reads one book.</remarks>
 internal sealed class SecurityTable(
     QueueStore store,
     StoredSecurity state,

@@ -1,11 +1,11 @@
 namespace EQueue.Broker;
 
-/// <summary>Ends waits: one timer for all of them, ticking only while somebody waits.</summary>
+/// <summary>Ends waits: one timer for all of them, ticking only while a caller waits.</summary>
 /// <remarks>
 /// Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late. While no wait is
 /// about to end the timer ticks one time in ten, so that a parked request costs next to nothing. The clock counts
 /// only time in which the wheel turned: a gap of more than <see cref="LongestGap"/> between two turns is a pause of
-/// this process or its machine, and nobody's wait ends for that.
+/// this process or its machine, and no wait ends for that.
 /// </remarks>
 internal sealed class DeadlineWheel<T> : IDisposable
     where T : class, IDeadline

@@ -3,13 +3,13 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>Texts of principals: who somebody is, as rules, quotas and the audit log name it.</summary>
+/// <summary>Texts of principals: who a peer is, as rules, quotas and the audit log name it.</summary>
 internal static class Principal
 {
     /// <summary>The user who runs the broker.</summary>
     public const string Owner = "owner";
 
-    /// <summary>Somebody who proved nothing and need not.</summary>
+    /// <summary>A peer that proved nothing and need not.</summary>
     public const string Anonymous = "anonymous";
 
     public const string UserPrefix = "user:";

@@ -3,10 +3,10 @@ using EQueue.MessageStore;
 
 namespace EQueue.Broker;
 
-/// <summary>One broker's metrics: what it counts anyway, read when somebody asks; docs/telemetry.md has the
+/// <summary>One broker's metrics: what it counts anyway, read when a listener asks; docs/telemetry.md has the
 /// list.</summary>
 /// <remarks>Nothing here is on the path of a message but the two histograms, which the store records once per write
-/// and once per fdatasync while somebody listens.</remarks>
+/// and once per fdatasync with a listener.</remarks>
 internal sealed partial class BrokerMeter : IAsyncDisposable
 {
     private static readonly InstrumentAdvice<double> DiskTimes = new()

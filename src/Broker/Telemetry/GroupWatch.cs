@@ -3,7 +3,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <summary>Computes backlog and lag of the groups every <see cref="TelemetryOptions.GroupInterval"/>, while somebody
+/// <summary>Computes backlog and lag of the groups every <see cref="TelemetryOptions.GroupInterval"/>, while a listener
 /// listens.</summary>
 /// <remarks>
 /// Backlogs are read from memory, of all groups and queues. Lag asks for the age of a message, which may read an index

@@ -10,7 +10,7 @@ public sealed record TelemetryOptions
     /// </summary>
     public int MaxSeries { get; init; } = 100;
 
-    /// <summary>How often backlog and lag of the groups are computed while somebody listens; 100 ms to 1 h.
+    /// <summary>How often backlog and lag of the groups are computed while a listener is attached; 100 ms to 1 h.
     /// Default: 10 s.</summary>
     public TimeSpan GroupInterval { get; init; } = TimeSpan.FromSeconds(10);
 

@@ -29,7 +29,7 @@ internal sealed partial class TopicCatalogue
             QueueId[] closing = [.. altered.Unwritable().Except(topic.Unwritable())];
             QueueId[] opening = [.. topic.Unwritable().Except(altered.Unwritable())];
 
-            // What enters the log enters it before the record, so that whoever replays it finds nothing behind.
+            // What enters the log enters it before the record, so that a replay finds nothing behind.
             store.SetWritable(closing, false);
             try
             {

@@ -236,7 +236,7 @@ internal sealed partial class TopicCatalogue(
         return topic;
     }
 
-    /// <summary>A bounded topic lets nobody in before <see cref="BacklogTable.MeasureAsync"/>.</summary>
+    /// <summary>A bounded topic lets no batch in before <see cref="BacklogTable.MeasureAsync"/>.</summary>
     private Topic Publish(TopicRecord record, QueueId[] queues)
     {
         TopicTraffic traffic = _topics.TryGetValue(record.Name, out Topic? former) && former.Id == record.Id

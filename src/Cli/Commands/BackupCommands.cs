@@ -56,7 +56,7 @@ internal static class BackupCommands
         Option<string> data = DataOption("The data directory to make: new or empty.");
         var command = new Command(
             "restore",
-            "Makes a data directory of a backup, checking every byte; a broker started on it goes on from there. "
+            "Makes a data directory of a backup, checking every byte; a broker started on it continues from there. "
             + "Example: equeue restore /mnt/backup/equeue --data /var/lib/equeue")
         {
             directory, data,

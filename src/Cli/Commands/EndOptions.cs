@@ -12,7 +12,7 @@ internal sealed class EndOptions
         HelpName = "N",
     };
 
-    private readonly Option<bool> _follow = new("--follow") { Description = "Goes on with messages that come later." };
+    private readonly Option<bool> _follow = new("--follow") { Description = "Waits for messages that come later." };
 
     private readonly Option<TimeSpan?> _idleExit = new("--idle-exit")
     {

@@ -6,7 +6,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 
-/// <summary><c>find</c>: prints single messages that somebody asks about, and commits nothing.</summary>
+/// <summary><c>find</c>: prints single messages that a user asks about, and commits nothing.</summary>
 internal static class FindCommand
 {
     public static Command Create(GlobalOptions options, CliStreams streams)

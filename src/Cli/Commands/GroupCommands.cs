@@ -120,7 +120,7 @@ internal static class GroupCommands
         };
         var to = new Option<ResetPosition>("--to")
         {
-            Description = "Where the group goes on; by:N is so many messages on from where it is, by:-N back.",
+            Description = "Where the group continues; by:N is so many messages on from where it is, by:-N back.",
             HelpName = "begin|end|offset:N|time:ISO|by:N",
             Required = true,
             CustomParser = ResetText.Parse,
@@ -128,7 +128,7 @@ internal static class GroupCommands
         var preview = new Option<bool>("--dry-run") { Description = "Only tells what would become of each queue." };
         var command = new Command(
             "reset",
-            "Sets where a group without members goes on. Example: equeue group reset billing --to by:-100 --dry-run")
+            "Sets where a group without members continues. Example: equeue group reset billing --to by:-100 --dry-run")
         {
             name, topic, queues, instance, to, preview,
         };

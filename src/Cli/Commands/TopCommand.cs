@@ -4,7 +4,7 @@ using EQueue.Client;
 
 namespace EQueue.Cli.Commands;
 
-/// <summary><c>top</c>: what goes on, live on a terminal, once elsewhere.</summary>
+/// <summary><c>top</c>: what happens, live on a terminal, once elsewhere.</summary>
 internal static class TopCommand
 {
     public static Command Create(GlobalOptions options, CliStreams streams)

@@ -9,7 +9,7 @@ using Option = System.CommandLine.Option;
 namespace EQueue.Cli.Completing;
 
 /// <summary>Names of topics, groups, users, tokens and contexts, for those who complete a line.</summary>
-/// <remarks>A broker that does not answer in time, or at all, has no names: nobody waits at a prompt.</remarks>
+/// <remarks>A broker that does not answer in time, or at all, has no names: a prompt must not wait.</remarks>
 internal sealed class BrokerNames(GlobalOptions options, TimeSpan patience)
 {
     /// <summary>How long a broker has for its answer, unless EQUEUE_COMPLETION_TIMEOUT says otherwise.</summary>

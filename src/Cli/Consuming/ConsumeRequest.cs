@@ -26,7 +26,7 @@ internal sealed record ConsumeRequest
     /// <summary>Whether the group's messages may be taken from its members and from where it has come to.</summary>
     public bool TakesPart { get; init; }
 
-    /// <summary>How long to wait for the next message before ending; <see langword="null"/> for ever.</summary>
+    /// <summary>How long to wait for the next message before ending; <see langword="null"/> without end.</summary>
     public TimeSpan? IdleExit { get; init; }
 
     public MessageFormat Format { get; init; }

@@ -3,7 +3,7 @@ using System.Text.Json.Serialization;
 
 namespace EQueue.Cli.Contexts;
 
-/// <summary>The contexts of one person, in a file that nobody else may read.</summary>
+/// <summary>The contexts of one person, in a file that no other user may read.</summary>
 /// <param name="variable">Looks a variable of the environment up.</param>
 internal sealed class ContextFile(Func<string, string?> variable)
 {

@@ -71,7 +71,7 @@ internal sealed class SendWindow
         }
         catch (Exception exception)
         {
-            // The receipts' reader has gone: whoever adds must not wait for room that will not come.
+            // The receipts' reader has gone: a thread that adds must not wait for room that will not come.
             _underWay.Writer.TryComplete(exception);
             throw;
         }

@@ -1,6 +1,6 @@
 namespace EQueue.Client;
 
-/// <summary>Somebody in the line of a topic.</summary>
+/// <summary>An entry in the line of a topic.</summary>
 internal abstract class LineEntry
 {
     /// <summary>Who came after it; the line's own.</summary>

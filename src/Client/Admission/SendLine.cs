@@ -23,7 +23,7 @@ internal sealed class SendLine(SendLines lines, SendLine? aside)
     private bool _isPumping;
     private Task _pump = Task.CompletedTask;
 
-    /// <summary>Whether nobody waits.</summary>
+    /// <summary>Whether the line is empty.</summary>
     public bool IsEmpty => Volatile.Read(ref _count) == 0;
 
     /// <summary>How many stand in line, those among them that gave up.</summary>

@@ -43,7 +43,7 @@ internal sealed class SendLines
         return send;
     }
 
-    /// <summary>Waits for all sends that wait already; none goes on before the turn is disposed.</summary>
+    /// <summary>Waits for all sends that wait already; none continues before the turn is disposed.</summary>
     /// <param name="keysAsWell">False when those that wait for the whole route are not to be waited for.</param>
     /// <param name="cancellationToken">Gives up.</param>
     public async ValueTask<IDisposable> TakeTurnAsync(bool keysAsWell, CancellationToken cancellationToken)

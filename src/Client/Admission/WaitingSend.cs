@@ -115,7 +115,7 @@ internal sealed class WaitingSend : LineEntry, IValueTaskSource<SendReceipt>
         _lines.EndWait();
         if (_callback is null)
         {
-            // Whoever ends waits must not run what stands behind them.
+            // A thread that ends waits must not run their continuations.
             _outcome.RunContinuationsAsynchronously = true;
             _outcome.SetException(PublicCall.Anew(error));
             return;

@@ -8,6 +8,6 @@ internal static class BlockedSender
 
     public static ManualResetEventSlim OfThread => _ofThread ??= new ManualResetEventSlim();
 
-    /// <summary>The calling thread's next send gets another: somebody may still wake this one.</summary>
+    /// <summary>The calling thread's next send gets another: another thread may still wake this one.</summary>
     public static void Forget() => _ofThread = null;
 }

@@ -80,7 +80,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         (_done ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
 
     /// <summary>
-    /// Settles the batch: gives memory back and wakes whoever waits. Called once, not under the gate.
+    /// Settles the batch: gives memory back and wakes the waiters. Called once, not under the gate.
     /// </summary>
     /// <param name="result">Where the batch is; ignored with a <paramref name="failure"/>.</param>
     /// <param name="failure">Why it is not stored.</param>

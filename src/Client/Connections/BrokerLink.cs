@@ -90,7 +90,7 @@ internal sealed partial class BrokerLink : IAsyncDisposable
     /// <paramref name="timeout"/>.</exception>
     public async ValueTask<HelloResponse> ConnectAsync(TimeSpan timeout, CancellationToken cancellationToken)
     {
-        // The wait itself is ended: one that went on alone would fail later, and nobody would see it.
+        // The wait itself is ended: one that went on alone would fail later, unobserved.
         using var patience = new CancellationTokenSource(timeout, _options.TimeProvider);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(patience.Token, cancellationToken);
         try

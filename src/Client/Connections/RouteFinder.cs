@@ -31,7 +31,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
     /// <param name="request">The topics, and whether missing ones are to be made.</param>
     /// <param name="isPatient">Whether brokers that have never told are waited for all the same.</param>
     /// <param name="cancellationToken">Gives up.</param>
-    /// <exception cref="EQueueException">Nobody answered.</exception>
+    /// <exception cref="EQueueException">No broker answered.</exception>
     public async ValueTask<Route> FindAsync(
         RouteRequest request, bool isPatient, CancellationToken cancellationToken)
     {
@@ -67,7 +67,7 @@ internal sealed class RouteFinder(BrokerDirectory directory, IReadOnlyList<Seed>
         using (var late = new CancellationTokenSource(Timeout.InfiniteTimeSpan, directory.Options.TimeProvider))
         using (var lastCall = CancellationTokenSource.CreateLinkedTokenSource(late.Token, cancellationToken))
         {
-            // Whoever was away the last time is waited for only if there is nobody else.
+            // A broker that was away the last time is waited for only if there is no other.
             bool isAnyThere = seeds.Any(static seed => !seed.IsAway);
             for (int i = 0; i < seeds.Count; i++)
             {

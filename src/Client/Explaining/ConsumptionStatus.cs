@@ -27,7 +27,7 @@ internal enum ConsumptionStatus
     /// <summary>The queue may not be read.</summary>
     QueueClosed = 7,
 
-    /// <summary>Nobody is in the group.</summary>
+    /// <summary>The group is empty.</summary>
     NoMembers = 8,
 
     /// <summary>The queue is on its way to a member.</summary>

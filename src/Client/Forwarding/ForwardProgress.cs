@@ -66,7 +66,7 @@ internal sealed class ForwardProgress(ForwardWindow window, ILogger logger)
         }
     }
 
-    /// <summary>Whether a commit was refused because the queue is somebody else's by now, who repeats it.</summary>
+    /// <summary>Whether a commit was refused because the queue is another member's by now, who repeats it.</summary>
     public static bool IsTakenOver(EQueueException exception) =>
         exception.Code is ErrorCode.QueueNotOwned or ErrorCode.UnknownMember or ErrorCode.FencedGeneration;
 

@@ -22,7 +22,7 @@ internal sealed record ForwardRequest
 
     public bool Follow { get; init; }
 
-    /// <summary>How long to wait for the next message before ending; <see langword="null"/> for ever.</summary>
+    /// <summary>How long to wait for the next message before ending; <see langword="null"/> without end.</summary>
     public TimeSpan? IdleExit { get; init; }
 
     /// <summary>How long the target may take, when the command is to end, to acknowledge what is under way.</summary>

@@ -145,7 +145,7 @@ internal static class GroupCommit
             throw Faults.Malformed(Opcode.CommitOffsets, terms.Link.Address.ToString());
         for (int i = 0; i < share.Length; i++)
         {
-            // Behind what is committed: somebody has processed it, which is all that a commit says.
+            // Behind what is committed: a member has processed it, which is all that a commit says.
             (QueueCursor cursor, long next, LogHistory? history) = share[i];
             if (response.Errors[i] is not (ErrorCode.None or ErrorCode.OffsetBehind))
             {

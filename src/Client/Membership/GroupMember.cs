@@ -88,7 +88,7 @@ internal sealed partial class GroupMember : IStreamOwner
         }
     }
 
-    /// <summary>Commits and leaves for ever.</summary>
+    /// <summary>Commits and leaves for good.</summary>
     /// <param name="patience">Ends the wait for the brokers.</param>
     public async ValueTask CloseAsync(CancellationToken patience)
     {
@@ -113,7 +113,7 @@ internal sealed partial class GroupMember : IStreamOwner
     /// <summary>Within the turn.</summary>
     private async ValueTask JoinBrokersAsync(CancellationToken cancellationToken)
     {
-        // A refusal leaves it so: the next call goes on where this one ends.
+        // A refusal leaves it so: the next call continues where this one ends.
         _isJoinedWholly = false;
         foreach ((ServerAddress address, MemberSession session) in _byAddress.ToArray())
         {
@@ -130,7 +130,7 @@ internal sealed partial class GroupMember : IStreamOwner
                 (_directory.IsAway(address) ? away : present).Add(address);
         }
 
-        // Those that are away are waited for only where there is nobody else to read from.
+        // Those that are away are waited for only where there is no other broker to read from.
         bool isAnyThere = present.Count > 0 || _byAddress.Count > 0;
         (List<ServerAddress> atOnce, List<ServerAddress> later) = isAnyThere ? (present, away) : (away, present);
         EQueueException?[] failures = await Task.WhenAll(atOnce.Select(address => JoinAsync(address, either.Token)))
@@ -251,7 +251,7 @@ internal sealed partial class GroupMember : IStreamOwner
         return found;
     }
 
-    /// <summary>Says once which topics do not exist: a typo would wait for ever without a word.</summary>
+    /// <summary>Says once which topics do not exist: a typo would wait without end and without a word.</summary>
     private async ValueTask TellMissingAsync(Route route)
     {
         if (_hasToldMissing)

@@ -83,7 +83,7 @@ internal sealed class MemberSession : IReadingMember, IAsyncDisposable
             throw failure;
     }
 
-    /// <summary>Goes on by itself: joins, if that is not done, as soon as the broker can be reached.</summary>
+    /// <summary>Works by itself: joins, if that is not done, as soon as the broker can be reached.</summary>
     public void Start() => _loops = Task.WhenAll(
         Task.Run(RunBeatsAsync, CancellationToken.None),
         Task.Run(_starts.RunAsync, CancellationToken.None),

@@ -220,7 +220,7 @@ internal sealed class QueueReleases(
         await _commitTurn.WaitAsync(session.Closing).ConfigureAwait(false);
         try
         {
-            // Lost meanwhile, or gone: there is nobody to commit it any more.
+            // Lost meanwhile, or gone: no member is left to commit it.
             QueueCursor[] held = [.. cursors.Where(queues.IsHeld)];
             foreach (QueueCursor cursor in held)
                 cursor.IsGivenUp = true;

@@ -105,7 +105,8 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
     }
 
     /// <summary>
-    /// Goes on elsewhere in a queue; what was fetched of it before is dropped. To be followed by <see cref="Nudge"/>.
+    /// Seeks to another place of a queue; what was fetched of it before is dropped. To be followed by
+    /// <see cref="Nudge"/>.
     /// </summary>
     /// <inheritdoc cref="MessageStream.Seek"/>
     public void Move(QueueCursor cursor, long offset, bool isFound, LogHistory? history)

@@ -14,7 +14,7 @@ internal sealed class HandingTrace(ILogger logger, string? group, MessageCursor 
     /// <summary>A batch was opened.</summary>
     public void Open() => _observedTo = cursor.FirstWanted.Value;
 
-    /// <summary>The application is given the first of a batch, or goes on within one.</summary>
+    /// <summary>The application is given the first of a batch, or the next of one.</summary>
     public void Begin()
     {
         if (!ClientTrace.IsListenedTo)

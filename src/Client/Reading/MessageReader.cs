@@ -376,7 +376,7 @@ internal sealed class MessageReader
         LeaveQueue(isDone: false);
     }
 
-    /// <summary>Goes on where an answer was put aside, in the middle of a queue's share or before the first.</summary>
+    /// <summary>Continues where an answer was put aside: within a queue's share or before the first.</summary>
     private bool TryRestore()
     {
         if (!Withheld.TryTake(out WithheldAnswer held))

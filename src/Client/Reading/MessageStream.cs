@@ -153,7 +153,7 @@ internal sealed class MessageStream : IValueTaskSource<bool>, IThreadPoolWorkIte
     public QueueCursor? FindHeld(string topic, int queue) => Cursors.LastOrDefault(
         cursor => cursor.Number == queue && cursor.Topic == topic && !cursor.IsGivenUp);
 
-    /// <summary>Goes on elsewhere in a queue.</summary>
+    /// <summary>Seeks to another place of a queue.</summary>
     /// <param name="cursor">The queue.</param>
     /// <param name="offset">Where.</param>
     /// <param name="isFound">Whether the place was found in the log as <paramref name="history"/> has it, or named by
@@ -173,7 +173,7 @@ internal sealed class MessageStream : IValueTaskSource<bool>, IThreadPoolWorkIte
         Wake();
     }
 
-    /// <summary>Goes on elsewhere in a queue, at a place that the broker may have to find.</summary>
+    /// <summary>Seeks to another place of a queue, at a place that the broker may have to find.</summary>
     public async ValueTask SeekAsync(QueueCursor cursor, StartPosition position, CancellationToken cancellationToken)
     {
         if (position.KnownOffset is { } named)
@@ -348,7 +348,7 @@ internal sealed class MessageStream : IValueTaskSource<bool>, IThreadPoolWorkIte
         }
     }
 
-    /// <summary>The waiting reader goes on; once, also where one that was given up was to be woken before.</summary>
+    /// <summary>The waiting reader continues; once, also where one that was given up was to be woken before.</summary>
     void IThreadPoolWorkItem.Execute()
     {
         lock (_gate)

@@ -82,7 +82,7 @@ internal sealed class QueueTroubles(MessageStream stream, ReaderOptions options,
             return;
         }
 
-        // What was fetched of the queue is dropped: unless it goes on behind the damage, it is to be met again.
+        // What was fetched of the queue is dropped: unless it continues behind the damage, it is to be met again.
         cursor.CorruptCount = 0;
         if (options.WhenDamaged == DamagedDataPolicy.Throw)
             stream.Seek(cursor, new QueueOffset(cursor.Delivered));

@@ -11,7 +11,7 @@ internal enum AppendStatus
     /// <summary>The memory is used up.</summary>
     NoRoom,
 
-    /// <summary>The batch is full and the topic goes on with another queue.</summary>
+    /// <summary>The batch is full and the topic takes another queue next.</summary>
     Moved,
 
     /// <summary>The lane's store is gone, or the producer is disposed.</summary>

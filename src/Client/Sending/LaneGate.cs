@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 namespace EQueue.Client;
 
 /// <summary>The lock of a broker's lane. It is taken by one interlocked operation and let go of by a plain write:
-/// whoever has put a message into a batch under it goes on while the bytes are still on their way to the cache, where a
-/// <see cref="Lock"/> waits for them.</summary>
+/// a thread that has put a message into a batch under it continues while the bytes are still on their way to the cache,
+/// where a <see cref="Lock"/> waits for them.</summary>
 /// <remarks>Recursive, for loggers and timers are called under it and may come back; not fair. Who finds it taken looks
 /// again and again for a moment, then gives way to other threads, then sleeps a millisecond at a time. Letting go is no
 /// full fence: two threads that are each to see what the other one wrote both pass through the gate.</remarks>
@@ -48,7 +48,7 @@ internal sealed class LaneGate
         while (!TryTake(thread));
     }
 
-    /// <summary>Looks before it writes: who only looks takes the line from nobody.</summary>
+    /// <summary>Test before CAS: a read keeps the cache line shared.</summary>
     private bool TryTake(int thread) =>
         Volatile.Read(ref _holder.Thread) == 0 && Interlocked.CompareExchange(ref _holder.Thread, thread, 0) == 0;
 
@@ -75,7 +75,7 @@ internal sealed class LaneGate
     {
         private const int CacheLineBytes = 64;
 
-        /// <summary>The thread's id; 0 = nobody.</summary>
+        /// <summary>The thread's id; 0 = none.</summary>
         [FieldOffset(CacheLineBytes)]
         public int Thread;
 

@@ -226,7 +226,7 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
         lane.Answers.SettleAll(failed);
     }
 
-    /// <summary>What is pending goes on in the new session, but for what the old one may have stored.</summary>
+    /// <summary>What is pending is sent in the new session, but for what the old one may have stored.</summary>
     private void Renumber(List<SettledBatch> failed)
     {
         List<SendBatch> untold = [];

@@ -226,7 +226,7 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     }
 
     /// <summary>A new session: whatever is pending is numbered anew from 0.</summary>
-    /// <param name="untold">Gets the batches that must not be: they may be stored, and nobody can tell.</param>
+    /// <param name="untold">Gets the batches that must not be: they may be stored, and that cannot be known.</param>
     public void Renumber(List<SendBatch> untold)
     {
         NextSequence = 0;

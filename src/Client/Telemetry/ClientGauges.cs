@@ -4,7 +4,7 @@ using System.Diagnostics.Metrics;
 
 namespace EQueue.Client;
 
-/// <summary>The client's levels, computed when somebody asks for them, over the producers and readers that are not
+/// <summary>The client's levels, computed when a listener asks for them, over the producers and readers that are not
 /// disposed.</summary>
 internal static class ClientGauges
 {

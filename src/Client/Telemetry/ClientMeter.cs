@@ -5,7 +5,7 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
-/// <summary>The client's counters and histograms, one set for the process. While nobody listens, each call is a
+/// <summary>The client's counters and histograms, one set for the process. Without a listener, each call is a
 /// branch.</summary>
 /// <remarks>Not to be told anything under a lock: listeners run in the call. One that throws is logged and holds
 /// nothing up. docs/telemetry.md has the list.</remarks>
@@ -69,7 +69,7 @@ internal static class ClientMeter
         Add(logger, Reconnects, 1, tags);
     }
 
-    /// <summary>When a request leaves; 0 when nobody wants to know how long it takes.</summary>
+    /// <summary>When a request leaves; 0 when it is not measured.</summary>
     public static long Begin(TimeProvider time) => Duration.Enabled ? time.GetTimestamp() : 0;
 
     /// <summary>A request ended.</summary>

@@ -15,7 +15,7 @@ internal static class ClientTrace
     private static readonly ActivitySource Source =
         new(ClientTelemetry.Name, typeof(ClientTrace).Assembly.GetName().Version?.ToString());
 
-    /// <summary>Whether anybody listens: while nobody does, that is all there is to ask.</summary>
+    /// <summary>Whether there is a listener: without one, this check is the whole cost.</summary>
     public static bool IsListenedTo => Source.HasListeners();
 
     /// <summary>Begins the span of a batch that leaves for the first time; null when it is not sampled.</summary>

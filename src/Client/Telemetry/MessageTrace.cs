@@ -28,7 +28,7 @@ public static class MessageTrace
         return TryParse(parent, state, out context);
     }
 
-    /// <summary>The context that somebody put into the properties of a message to be sent.</summary>
+    /// <summary>The context that the application put into the properties of a message to be sent.</summary>
     /// <returns>False when there is none; the context is <c>default</c> when W3C's rules do not allow it.</returns>
     internal static bool TryRead(RecordProperties? properties, out ActivityContext context)
     {

@@ -83,7 +83,7 @@ internal sealed class FileCopier(PeerLink link, long bytesPerSecond)
 
     /// <summary>Makes an empty directory a replica of what is committed, marked while that is not done: packs and
     /// sealed segments in the order of positions, their indexes, snapshots.</summary>
-    /// <remarks>The leader goes on meanwhile: it packs and removes segments, and takes new snapshots. It is asked again
+    /// <remarks>The leader keeps working: it packs and removes segments, and takes new snapshots. It is asked again
     /// for what there is until nothing new ends the log, for what a long copy ends with may be packed by then. A file
     /// that changed or went is looked for in the next list; an index or a snapshot that is not whole is left out: the
     /// one is made anew, and of the other there are two.</remarks>

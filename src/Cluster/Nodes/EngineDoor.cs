@@ -18,7 +18,7 @@ internal sealed class EngineDoor(LeaderBoard board)
     /// <summary>Begins to let clients in.</summary>
     public void Open(IConnectionHandler engine) => _engine = engine;
 
-    /// <summary>Lets nobody in any more; those inside stay until <see cref="EmptyAsync"/>.</summary>
+    /// <summary>Admits no more callers; those inside stay until <see cref="EmptyAsync"/>.</summary>
     public void Close() => _engine = null;
 
     /// <summary>Ends the connections of those inside, and waits until the engine has been told of each.</summary>

@@ -47,7 +47,7 @@ internal sealed class LeaderBoard
         }
     }
 
-    /// <summary>Waits until more is known than somebody knows.</summary>
+    /// <summary>Waits until more is known than the caller knows.</summary>
     /// <param name="epoch">What they know.</param>
     /// <param name="wait">How long at most.</param>
     /// <param name="cancellationToken">They have gone.</param>

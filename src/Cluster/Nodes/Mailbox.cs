@@ -44,7 +44,7 @@ internal sealed class Mailbox<T>
 
     /// <summary>Takes the oldest thing. One thread only.</summary>
     /// <param name="item">What was in it.</param>
-    /// <param name="wait">How long to wait for something; <see cref="Timeout.InfiniteTimeSpan"/> for ever.</param>
+    /// <param name="wait">How long to wait for something; <see cref="Timeout.InfiniteTimeSpan"/> without end.</param>
     /// <returns>False when nothing came in time, or it is closed and empty.</returns>
     public bool TryTake([MaybeNullWhen(false)] out T item, TimeSpan wait)
     {

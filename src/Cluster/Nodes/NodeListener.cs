@@ -176,7 +176,7 @@ internal sealed class NodeListener(
 
         ((Visitor)connection.State!).IsWatching = true;
         TimeSpan wait = request.Wait < WatchLeaderRequest.MaxWait ? request.Wait : WatchLeaderRequest.MaxWait;
-        // Nobody knows who it is: it stays in the lobby, as long as it asks.
+        // The peer is unknown: it stays in the lobby, as long as it asks.
         connection.Extend(wait);
         try
         {

@@ -2,7 +2,7 @@ using System.Diagnostics.Metrics;
 
 namespace EQueue.Cluster;
 
-/// <summary>A node's metrics, read when somebody asks; docs/telemetry.md has the list.</summary>
+/// <summary>A node's metrics, read when a listener asks; docs/telemetry.md has the list.</summary>
 internal sealed class NodeMeter : IDisposable
 {
     private readonly Meter _meter;

@@ -118,7 +118,7 @@ internal sealed class ReplicaDisk : IDisposable
                 }
                 catch (DiskException exception) when (exception.Fault == DiskFault.Full && !_isStopping)
                 {
-                    // Nothing is acknowledged meanwhile: the leader goes on without this node.
+                    // Nothing is acknowledged meanwhile: the leader continues without this node.
                     if (!_isFullTold)
                         _full(exception);
                     _isFullTold = true;

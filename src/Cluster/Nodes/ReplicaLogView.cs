@@ -14,7 +14,7 @@ internal sealed class ReplicaLogView : IReplicaLog
     private QueueStore? _store;
 
     /// <param name="filesLock">Held by those who use the files.</param>
-    /// <param name="room">Knows whether the volume is full while nobody leads here.</param>
+    /// <param name="room">Knows whether the volume is full while this node does not lead.</param>
     public ReplicaLogView(Lock filesLock, RoomWatch room) => (_lock, _room) = (filesLock, room);
 
     /// <inheritdoc/>
@@ -81,7 +81,7 @@ internal sealed class ReplicaLogView : IReplicaLog
         if (_store is not { } store)
             return;
         LogWatermarks marks = store.Watermarks;
-        // Nobody compares the tail of one who leads: its end counts.
+        // The tail of a leader is not compared: its end counts.
         Tail = new LogTail(marks.Written, store.Epoch, default, 0);
         Durable = marks.Durable;
     }

@@ -18,7 +18,7 @@ internal sealed class RoomWatch(StoreOptions store)
     /// <summary>Whether the volume has too little room, as it was at the last look.</summary>
     public bool IsFull => _isFull;
 
-    /// <summary>Looks now and then, elsewhere: a disk that stands still keeps nobody waiting.</summary>
+    /// <summary>Looks now and then, elsewhere: a disk that stands still keeps no caller waiting.</summary>
     public void Look(long nowMs)
     {
         if (nowMs - _lookedMs < IntervalMs || Interlocked.Exchange(ref _isLooking, 1) != 0)

@@ -2,7 +2,7 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The files of a backup's folder: which are there, new copies, and what nobody needs any more.</summary>
+/// <summary>The files of a backup's folder: which are there, new copies, and what is no longer needed.</summary>
 /// <remarks>
 /// One thread. A copy gets its name, which holds its size and CRC, when all of it is durable; so every file that has
 /// such a name counts, also when the backup that made it was interrupted.

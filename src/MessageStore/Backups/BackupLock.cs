@@ -7,7 +7,7 @@ internal static class BackupLock
     public const string FileName = "lock";
 
     /// <summary>Takes the folder for this process until the result is disposed.</summary>
-    /// <exception cref="BackupException">Somebody else has it.</exception>
+    /// <exception cref="BackupException">Another process has it.</exception>
     public static IDisposable Take(IDisk disk, string backupDirectory)
     {
         try
@@ -21,8 +21,8 @@ internal static class BackupLock
         }
     }
 
-    /// <summary>The same for one who only reads: where nobody may write, as on a medium that is read-only, there is
-    /// nothing to wait for.</summary>
+    /// <summary>The same for one who only reads: where writing is not allowed, as on a medium that is read-only, there
+    /// is nothing to wait for.</summary>
     public static IDisposable? TakeForReading(IDisk disk, string backupDirectory)
     {
         try

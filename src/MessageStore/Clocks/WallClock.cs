@@ -4,7 +4,7 @@ namespace EQueue.MessageStore;
 
 /// <summary>The time that a store stamps and expires by: the wall clock as far as it can be believed.</summary>
 /// <remarks>
-/// Thread-safe. The monotonic clock goes on from the last time that was believed; that is the estimate. A wall clock
+/// Thread-safe. The monotonic clock counts on from the last time that was believed; that is the estimate. A wall clock
 /// that was set against it by more than <see cref="LargestStep"/> expires nothing for <see cref="Pause"/>. One that
 /// is ahead by more than <see cref="LargestLead"/> is not stamped either until that pause is over; one that is behind
 /// by more is not stamped at all. Nothing tells whether the clock of a start is right: one that is far beyond the last

@@ -14,7 +14,7 @@ internal sealed class LinuxDiskFile(int descriptor, string path) : IDiskFile
     {
         get
         {
-            // The descriptor's own position is used by nobody: every read and write names its offset.
+            // The descriptor's own position is not used: every read and write names its offset.
             long length = LinuxCalls.Seek(Descriptor, 0, SeekEnd);
             return length < 0 ? throw LinuxCalls.Fault("lseek", path) : length;
         }

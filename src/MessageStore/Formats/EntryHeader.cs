@@ -33,7 +33,7 @@ internal readonly record struct EntryHeader
     /// CRC.</summary>
     public const int CoveredBatchSize = 21;
 
-    /// <summary>Tag bits of a batch whose tags nobody computed.</summary>
+    /// <summary>Tag bits of a batch whose tags were not computed.</summary>
     public const uint UnknownTagBits = uint.MaxValue;
 
     /// <summary>Stands for every durable distance too long to be written.</summary>

@@ -2,7 +2,7 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Makes key filters for segments that somebody has looked for a key in: reads such a segment once, slowly,
+/// <summary>Makes key filters for segments in which a client has looked for a key: reads such a segment once, slowly,
 /// and writes its index again with them.</summary>
 /// <remarks>
 /// Owns one thread, which starts with the first wish. Takes no lock that an append or a read takes. What fails is

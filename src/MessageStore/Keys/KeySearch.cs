@@ -43,7 +43,7 @@ internal sealed class KeySearch(in KeyQuestion question, long from, long to)
     /// <summary>Nothing that matches lies before this offset.</summary>
     public void Pass(long next) => Next = Math.Max(Next, Math.Min(next, To));
 
-    /// <summary>Nobody can tell what lies before this offset.</summary>
+    /// <summary>What lies before this offset is unknown.</summary>
     public void PassUnreadable(long next)
     {
         long before = Next;

@@ -2,8 +2,8 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Tells by the key filters of sealed segments where a key is not, so that nobody reads there. Blocks: for the
-/// disk threads only.</summary>
+/// <summary>Tells by the key filters of sealed segments where a key is not, so that no search reads there. Blocks: for
+/// the disk threads only.</summary>
 internal sealed class KeySkipper(EntryFinder finder, OpenSegments segments)
 {
     /// <summary>Indexes looked at in one piece of work.</summary>

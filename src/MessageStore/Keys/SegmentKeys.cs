@@ -4,7 +4,7 @@ namespace EQueue.MessageStore;
 
 /// <summary>Goes over one sealed segment and gathers the keys of each queue into a filter.</summary>
 /// <remarks>
-/// A queue whose messages cannot all be looked into gets none, so that whoever looks for a key is told of them. Memory:
+/// A queue whose messages cannot all be looked into gets none, so that a search for a key is told of them. Memory:
 /// the filters, at most <see cref="MaxBytes"/> together; queues beyond that get none. One thread.
 /// </remarks>
 internal sealed class SegmentKeys
@@ -37,7 +37,7 @@ internal sealed class SegmentKeys
     /// <param name="segment">Sealed, or packed.</param>
     /// <param name="index">Its index.</param>
     /// <param name="logId">The log's.</param>
-    /// <returns>The filters by queue id; null when the segment is damaged: nobody knows what was there.</returns>
+    /// <returns>The filters by queue id; null when the segment is damaged: what was there is unknown.</returns>
     public static SortedDictionary<uint, KeyFilter>? Gather(
         IDiskFile file, Segment segment, SealedIndex index, Guid logId)
     {

@@ -3,8 +3,8 @@ namespace EQueue.MessageStore;
 /// <summary>Keeps only the newest bytes of the log in the system's page cache.</summary>
 /// <remarks>
 /// A log that is written on and on would fill all memory with pages that hardly anybody reads, and take a fresh page
-/// for every 4 KB; so it takes those again that it let go of just now, which are warm. Whoever reads further back reads
-/// from disk, in order and with read-ahead.
+/// for every 4 KB; so it takes those again that it let go of just now, which are warm. A reader that is further back
+/// reads from disk, in order and with read-ahead.
 /// <para>A reader that falls behind while others write at full speed keeps the pages that lie before it, up to a bound:
 /// reading from disk while the disk is written to it would never catch up. The flusher's own, but for
 /// <see cref="NoteRead"/>.</para>
@@ -39,8 +39,8 @@ internal sealed class CacheTrimmer(IDisk disk, TimeProvider time, long keepBytes
     private long _firstRead = long.MaxValue;
     private long _firstReadBefore = long.MaxValue;
 
-    /// <summary>Notes how far somebody has read from the file. Thread-safe.</summary>
-    /// <param name="position">Whoever is further back than what the cache has keeps nothing in it.</param>
+    /// <summary>Notes how far a reader has read from the file. Thread-safe.</summary>
+    /// <param name="position">A reader that is further back than the cache keeps nothing in it.</param>
     public void NoteRead(long position)
     {
         if (position < Volatile.Read(ref _from))

@@ -140,7 +140,7 @@ internal sealed partial class CommitLog
         _durableLevel.Fail(ended);
     }
 
-    /// <summary>For appends whose end nobody awaits.</summary>
+    /// <summary>For appends whose end is not awaited.</summary>
     private sealed class NobodyWaits : AppendWaiter
     {
         protected internal override void OnCompleted(Exception? fault)

@@ -14,7 +14,7 @@ internal sealed partial class CommitLog
     private long _syncs;
     private readonly CacheTrimmer _cache;
 
-    /// <summary>Notes how far somebody has read from disk: what comes next is wanted soon.</summary>
+    /// <summary>Notes how far a reader has read from disk: what comes next is wanted soon.</summary>
     public void NoteRead(long position) => _cache.NoteRead(position);
 
     private void RunFlusher()
@@ -86,7 +86,7 @@ internal sealed partial class CommitLog
     }
 
     /// <summary>A failure is latched before the lock is given up: the system tells a file's lost writes once, so
-    /// whoever synced the file again would be told that they are durable.</summary>
+    /// a thread that synced the file again would be told that they are durable.</summary>
     private RoundNext FlushWritten()
     {
         lock (_flushLock)
@@ -110,7 +110,7 @@ internal sealed partial class CommitLog
         TakeDurableWaiters();
         if (Fault is not null)
             return RoundNext.End;
-        // Read after the waiters: whoever is among them is at most staged, and the writer raises again after writing
+        // Read after the waiters: those among them are at most staged, and the writer raises again after writing
         // it.
         long written = _marks.Written;
         if (_marks.Durable < written)

@@ -28,7 +28,7 @@ internal sealed partial class CommitLog
         return room.Task.WaitAsync(cancellationToken);
     }
 
-    /// <summary>Ends the active segment and goes on in the prepared one, which <see cref="TryMakeRoom"/> has
+    /// <summary>Ends the active segment and continues in the prepared one, which <see cref="TryMakeRoom"/> has
     /// seen.</summary>
     private void Roll(long nowMs)
     {

@@ -3,7 +3,7 @@ using System.Diagnostics.Metrics;
 
 namespace EQueue.MessageStore;
 
-/// <summary>How long writes and syncs take, for whoever wants to know. While nobody listens no clock is read.</summary>
+/// <summary>How long writes and syncs take, for listeners. Without one no clock is read.</summary>
 internal sealed partial class CommitLog
 {
     private Histogram<double>? _writeDurations;
@@ -15,7 +15,7 @@ internal sealed partial class CommitLog
         Volatile.Write(ref _syncDurations, syncs);
     }
 
-    /// <returns>When it began; 0 = nobody wants to know how long it takes.</returns>
+    /// <returns>When it began; 0 = not measured.</returns>
     private static long BeginTiming(Histogram<double>? durations) =>
         durations is { Enabled: true } ? Stopwatch.GetTimestamp() : 0;
 

@@ -58,7 +58,7 @@ internal sealed partial class CommitLog
         }
     }
 
-    /// <summary>A failure is latched before the lock is given up: nobody writes behind it.</summary>
+    /// <summary>A failure is latched before the lock is given up: no thread writes behind it.</summary>
     private RoundNext WriteStaged()
     {
         lock (_writeLock)
@@ -112,8 +112,8 @@ internal sealed partial class CommitLog
             _writerSignal.Raise();
     }
 
-    /// <summary>An appender's own round, which spares it the wait for the writer to wake up, and for whoever sends the
-    /// answer after that.</summary>
+    /// <summary>An appender's own round, which spares it the wait for the writer to wake up, and for the thread that
+    /// sends the answer after that.</summary>
     /// <returns>False when the writer is at work or is needed: it must be woken.</returns>
     private bool TryWriteHere()
     {

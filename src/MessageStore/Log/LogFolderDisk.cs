@@ -2,7 +2,7 @@ namespace EQueue.MessageStore;
 
 /// <summary>The disk of those who work beside the log in its folder: the folder is synced by the log.</summary>
 /// <remarks>Names of segments may be among what a sync makes durable, and the system tells once that they are lost:
-/// whoever is told ends the log.</remarks>
+/// the notified party ends the log.</remarks>
 /// <param name="disk">Does all the rest.</param>
 /// <param name="log">Of the folder.</param>
 internal sealed class LogFolderDisk(IDisk disk, CommitLog log) : ForwardingDisk(disk)

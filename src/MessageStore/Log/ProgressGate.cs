@@ -3,7 +3,7 @@ using System.Diagnostics;
 namespace EQueue.MessageStore;
 
 /// <summary>Lets threads in the background wait until the log has come somewhere. Costs those who move it on one look
-/// while nobody waits.</summary>
+/// while no thread waits.</summary>
 internal sealed class ProgressGate
 {
     private readonly object _lock = new();

@@ -106,7 +106,7 @@ internal sealed class Queue(QueueId id, TopicId topicId, int number)
         set => Volatile.Write(ref _coldReadPosition, value);
     }
 
-    /// <summary>Whoever waits for something new; under the log's lock.</summary>
+    /// <summary>The waiters for something new; under the log's lock.</summary>
     public List<ReadySignal>? Watchers { get; set; }
 
     /// <summary>Adds an entry to the index and moves the end: live under the log's lock, or by recovery in the order

@@ -2,7 +2,7 @@ namespace EQueue.MessageStore;
 
 /// <summary>Lets the system's page cache go of what cold reads took from disk, but for the last of them.</summary>
 /// <remarks>
-/// Readers that follow each other closely find each other's pages. What one read earlier nobody reads again soon, and
+/// Readers that follow each other closely find each other's pages. What one read earlier is not read again soon, and
 /// its pages serve the next reads: one that was never touched costs several times the copy of its bytes where the host
 /// has to find it first. The newest bytes of the log are not its business (<see cref="CacheTrimmer"/>). Thread-safe.
 /// </remarks>
@@ -21,7 +21,7 @@ internal sealed class ColdPages(CommitLog log, IDisk disk, long newestBytes)
     private readonly Queue<ReadRange> _ranges = new();
     private long _bytes;
 
-    /// <summary>Whether a position is behind the newest bytes, whose pages are somebody else's business.</summary>
+    /// <summary>Whether a position is behind the newest bytes, whose pages are not this class's business.</summary>
     public bool IsOld(long position) => position <= log.Durable - newestBytes;
 
     /// <summary>Notes a read.</summary>

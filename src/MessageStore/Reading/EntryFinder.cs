@@ -27,7 +27,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         }
         if (found.Segment is null)
         {
-            // Lost behind everything that is sealed: it goes on in memory.
+            // Lost behind everything that is sealed: it continues in memory.
             found.NextOffset = nextRunOffset;
         }
         return found;
@@ -55,7 +55,7 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
         return Math.Max(FindSealedTime(queue, storedTimeMs, oldest) ?? found, queue.VisibleStart);
     }
 
-    /// <summary>The offset at which a queue goes on at a position of the log: of its first entry there or behind it,
+    /// <summary>The offset at which a queue continues at a position of the log: of its first entry there or behind it,
     /// else the next one it gives.</summary>
     public long FindPosition(Queue queue, long position)
     {

@@ -42,7 +42,7 @@ internal sealed class EntryReader(CommitLog log, OpenSegments segments, ColdPage
 
     /// <summary>When the reader has what it wanted: lets the system's page cache go of what was read long ago, and has
     /// it fetch what the next read of the queue will want, while others see to what was just read.</summary>
-    /// <param name="found">What was looked at; null = nothing, or nobody reads on.</param>
+    /// <param name="found">What was looked at; null = nothing, or there is no next read.</param>
     public void TidyUp(FoundEntries? found)
     {
         pages.LetGoOfOld();

@@ -7,8 +7,8 @@ namespace EQueue.MessageStore;
 /// <para>
 /// At bytes that are no entry the walk looks on, to the end of the log, for whole entries of a fitting epoch. Each
 /// carries how far behind it the log was durable when it was stamped. When one of them (or a snapshot, or the clean
-/// marker) proves that the bad place was durable once, it is damage: the walk reports the range and goes on behind it.
-/// Otherwise it is the tail that a crash tore: the log ends there and whatever follows never counted.
+/// marker) proves that the bad place was durable once, it is damage: the walk reports the range and continues behind
+/// it. Otherwise it is the tail that a crash tore: the log ends there and whatever follows never counted.
 /// </para>
 /// One thread. The log may be appended to meanwhile: what is not whole yet looks like a torn tail.
 /// </remarks>
@@ -121,7 +121,7 @@ internal sealed class LogWalk
         }
     }
 
-    /// <summary>Whether the walk goes on in the next segment (or ended well in the last).</summary>
+    /// <summary>Whether the walk continues in the next segment (or ended well in the last).</summary>
     private bool WalkSegment(int segment, SegmentScanner scanner, Visitor visit)
     {
         EndSegment = segment;
@@ -188,7 +188,7 @@ internal sealed class LogWalk
         return isWhole;
     }
 
-    /// <summary>Whether the log goes on in a segment although the one before it ends early.</summary>
+    /// <summary>Whether the log continues in a segment although the one before it ends early.</summary>
     private bool CanPass(long position, int segment)
     {
         if (EndsAtFirstHole)

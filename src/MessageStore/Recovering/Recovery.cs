@@ -79,7 +79,7 @@ internal sealed partial class Recovery
             proven = cleanEnd;
         LogPosition snapshotEnd = LoadSnapshot(bases);
         proven = proven < snapshotEnd ? snapshotEnd : proven;
-        // A snapshot was taken of what was committed, whoever has forgotten that.
+        // A snapshot was taken of what was committed, even if that is no longer noted elsewhere.
         _committed = _lead is { } lead && lead.Committed > snapshotEnd ? lead.Committed : snapshotEnd;
 
         var walk = new LogWalk(_disk, _directory, seed, bases, proven) { EndsAtFirstHole = _lead is not null };
@@ -95,7 +95,7 @@ internal sealed partial class Recovery
         return Repair(new RepairPlan(isNew, bases, headers, packs, replaced, first, walk, endsClean));
     }
 
-    /// <summary>Whoever decided who leads knew the log: what does not fit is somebody's error, and nothing is changed
+    /// <summary>The election of the leader knew the log: what does not fit is its error, and nothing is changed
     /// for it.</summary>
     private void CheckLead(LogWalk walk, LogPosition snapshotEnd)
     {
@@ -183,7 +183,7 @@ internal sealed partial class Recovery
     }
 
     /// <summary>Entries of segments that have their index need no place in memory. Behind the first one that lacks it
-    /// they do: an index goes on from the one before it, and readers look for what is not in memory before what
+    /// they do: an index continues the one before it, and readers look for what is not in memory before what
     /// is.</summary>
     private void FindIndexes(List<LogPosition> bases, int first)
     {

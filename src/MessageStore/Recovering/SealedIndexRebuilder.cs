@@ -6,7 +6,7 @@ namespace EQueue.MessageStore;
 /// damaged.</summary>
 internal static class SealedIndexRebuilder
 {
-    /// <summary>An index goes on from the one before it, so those before it that cannot be used are rebuilt
+    /// <summary>An index continues the one before it, so those before it that cannot be used are rebuilt
     /// first.</summary>
     /// <param name="disk">Where.</param>
     /// <param name="logId">Whose.</param>

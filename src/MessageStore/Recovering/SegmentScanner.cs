@@ -70,10 +70,10 @@ internal sealed class SegmentScanner : IDisposable
         }
     }
 
-    /// <summary>Goes on at another position.</summary>
+    /// <summary>Continues at another position.</summary>
     public void MoveTo(long position) => Position = position;
 
-    /// <summary>Reads from the file again what was read before: somebody may have written meanwhile.</summary>
+    /// <summary>Reads from the file again what was read before: another thread may have written in between.</summary>
     public void Refresh() => _buffered = 0;
 
     /// <summary>Looks at <see cref="Position"/> and moves behind the entry when there is one.</summary>

@@ -81,7 +81,7 @@ public sealed partial class ReplicaFiles
         if (begin > Settled(committed))
             throw new ReplicaException($"nothing above {Settled(committed)} is committed and durable: {begin} stays.");
         long gone = Math.Min(begin.Value, ReplayFrom.Value);
-        // The last one stays: it is where the log goes on.
+        // The last one stays: it is where the log continues.
         while (_segments.Count > 1 && _segments[0].EndPosition <= gone)
         {
             ReplicaSegment segment = _segments[0];

@@ -5,7 +5,7 @@ namespace EQueue.MessageStore;
 /// <summary>A read that may block. Runs on one of <see cref="DiskThreads"/>; exactly one of the calls comes.</summary>
 internal abstract class DiskWork
 {
-    /// <summary>After it has run: the bytes that it read for somebody.</summary>
+    /// <summary>After it has run: the bytes that it read for its caller.</summary>
     public long Bytes { get; protected set; }
 
     /// <summary>Where it reads, as far as known: work is done in the order of positions.</summary>
@@ -13,7 +13,7 @@ internal abstract class DiskWork
 
     public abstract void Run();
 
-    /// <summary>What is left to do when whoever waits for it has been told. Must not throw.</summary>
+    /// <summary>What is left to do when its waiter has been notified. Must not throw.</summary>
     public virtual void TidyUp()
     {
     }
@@ -22,14 +22,14 @@ internal abstract class DiskWork
 }
 
 /// <summary>
-/// The store's own threads for cold reads, so that nobody who reads last week blocks a thread of the pool or the log.
-/// Waiting reads are served by rising position, around and around: the disk sees one sweep, nobody waits longer than
+/// The store's own threads for cold reads, so that no reader of last week blocks a thread of the pool or the log.
+/// Waiting reads are served by rising position, around and around: the disk sees one sweep, no read waits longer than
 /// two.
 /// </summary>
 /// <remarks>
 /// The threads start with the first read. At the bound of waiting reads the answer is LimitReached. While messages are
 /// appended, what is read beyond the budget of a moment delays the reads that follow: consumers that catch up leave
-/// something of disk and processors to those who keep up. The budget is at least twice what is appended, for nobody
+/// something of disk and processors to those who keep up. The budget is at least twice what is appended, for no reader
 /// catches up with less.
 /// </remarks>
 /// <param name="count">Threads.</param>
@@ -65,7 +65,7 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
     private double _appendedPerSecond;
     private double _budget = bytesPerSecond;
 
-    /// <summary>The budget of the last read, bytes a second; infinite when nobody appended.</summary>
+    /// <summary>The budget of the last read, bytes a second; infinite without appends.</summary>
     public double Budget => Volatile.Read(ref _budget);
 
     public void Add(DiskWork work)

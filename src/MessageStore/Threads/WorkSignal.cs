@@ -1,6 +1,6 @@
 namespace EQueue.MessageStore;
 
-/// <summary>Wakes one waiting thread. Raised while nobody waits it is remembered, raised often it is one
+/// <summary>Wakes one waiting thread. Raised while no thread waits it is remembered, raised often it is one
 /// wake-up.</summary>
 /// <remarks>
 /// The waiter spins for a few microseconds, in which a busy log mostly brings the next work, then parks: an idle log
@@ -51,7 +51,7 @@ internal sealed class WorkSignal
         {
             if (Interlocked.CompareExchange(ref _state, Parked, Idle) == Idle)
             {
-                // One wait is enough: only Raise pulses, and whoever waits looks again at what there is to do.
+                // One wait is enough: only Raise pulses, and the waiting thread looks again at what there is to do.
                 Monitor.Wait(_gate, timeout);
             }
             return Interlocked.Exchange(ref _state, Idle) == Raised;

@@ -180,7 +180,7 @@ internal sealed class LogCleaner : IDisposable
         return true;
     }
 
-    /// <summary>Whether nobody but readers needs the segment any more as it was written.</summary>
+    /// <summary>Whether only readers need the segment any more as it was written.</summary>
     private static bool IsSettled(Segment segment, LogPosition replayFrom) =>
         segment is { HasIndex: true, Runs.Count: 0 } && segment.EndPosition <= replayFrom.Value;
 

@@ -108,7 +108,7 @@ internal sealed partial class LogKeeper : IDisposable
             bool isDone = Guarded(SealAll);
             if (IsSnapshotDue())
                 isDone &= Guarded(TakeSnapshot);
-            // Another snapshot is needed then, and nobody may be left who would wake this thread.
+            // Another snapshot is needed then, and no thread may be left that would wake this one.
             isDone &= !KeepsRoom();
             _signal.Wait(isDone ? _options.SnapshotInterval : RetryInterval);
         }

@@ -5,7 +5,7 @@ namespace EQueue.MessageStore;
 /// <summary>What of a sealed segment is kept: the directory of its index and the starts of the queues tell.</summary>
 internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
 {
-    /// <summary>Whether nobody can read anything of it any more. State records count as dead: snapshots hold what they
+    /// <summary>Whether nothing of it can be read any more. State records count as dead: snapshots hold what they
     /// said.</summary>
     public bool IsDead(Segment segment) => RowsOf(segment).All(row => LiveBytesOf(row) == 0);
 

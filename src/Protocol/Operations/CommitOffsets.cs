@@ -2,9 +2,9 @@ namespace EQueue.Protocol;
 
 /// <summary>Stores how far a group has come.</summary>
 /// <param name="Group">Its name (see <see cref="NameRules"/>).</param>
-/// <param name="Member">Who commits; empty = nobody's member (manual assignment), allowed while the group has no live
+/// <param name="Member">Who commits; empty = no member (manual assignment), allowed while the group has no live
 /// member.</param>
-/// <param name="Offsets">Where the group goes on.</param>
+/// <param name="Offsets">Where the group continues.</param>
 /// <remarks>Errors: InvalidName, InvalidArgument, UnknownMember, GroupBusy, LimitReached; per queue UnknownQueue,
 /// InvalidArgument, QueueNotOwned, FencedGeneration, OffsetBehind, StoreFaulted.</remarks>
 public sealed record CommitOffsetsRequest(string Group, Guid Member, IReadOnlyList<OffsetCommit> Offsets)

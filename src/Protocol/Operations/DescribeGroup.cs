@@ -122,10 +122,10 @@ public sealed record GroupQueueDescription : IPayload<GroupQueueDescription>
     /// <summary>Which queue.</summary>
     public QueueKey Queue { get; init; }
 
-    /// <summary>Who has it: index into the members; -1 = nobody.</summary>
+    /// <summary>Who has it: index into the members; -1 = none.</summary>
     public int Owner { get; init; } = -1;
 
-    /// <summary>Who shall have it: index into the members; -1 = nobody.</summary>
+    /// <summary>Who shall have it: index into the members; -1 = none.</summary>
     public int Target { get; init; } = -1;
 
     /// <summary>Whose progress this is, in a broadcast group; null in a shared one.</summary>

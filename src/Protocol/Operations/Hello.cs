@@ -21,7 +21,7 @@ public sealed record HelloRequest : IRequest<HelloRequest, HelloResponse>
     /// <summary>Bits of optional features the client can use (<see cref="HelloFeatures"/>).</summary>
     public ulong Features { get; init; }
 
-    /// <summary>The client process or object, for ever: the same over all its connections.</summary>
+    /// <summary>The client process or object: the same over all its connections.</summary>
     public Guid ClientInstanceId { get; init; }
 
     /// <summary>What people call the client.</summary>
@@ -91,10 +91,10 @@ public sealed record HelloResponse : IPayload<HelloResponse>
     /// <summary>The versions of each operation the broker speaks.</summary>
     public IReadOnlyList<OperationVersion> Operations { get; init; } = [];
 
-    /// <summary>The data directory, for ever: queue ids have a meaning only within it.</summary>
+    /// <summary>The data directory, which keeps this id: queue ids have a meaning only within it.</summary>
     public Guid StoreId { get; init; }
 
-    /// <summary>The broker, for ever.</summary>
+    /// <summary>The broker, which keeps this id.</summary>
     public Guid BrokerId { get; init; }
 
     /// <summary>Rises at each start of the broker; of a node of a cluster, the epoch that it leads.</summary>

@@ -44,9 +44,9 @@ public readonly record struct HistoryEpoch(HistoryMark Mark, long Start) : IPayl
 /// <summary>The epochs of a log, oldest first: which openings wrote it, and where each began.</summary>
 /// <remarks>
 /// An opening writes on at the end of what it found, alone. So two logs that share an opening are the same up to the
-/// first place at which either of them goes on under another one; what comes behind has nothing in common but numbers.
-/// The oldest may be left out. None between two that are told may, not even one without messages: its start takes
-/// bytes, where the other log may have a message.
+/// first place at which either of them continues under another one; what comes behind has nothing in common but
+/// numbers. The oldest may be left out. None between two that are told may, not even one without messages: its start
+/// takes bytes, where the other log may have a message.
 /// </remarks>
 public sealed record LogHistory(IReadOnlyList<HistoryEpoch> Epochs) : IPayload<LogHistory>
 {
@@ -62,7 +62,7 @@ public sealed record LogHistory(IReadOnlyList<HistoryEpoch> Epochs) : IPayload<L
     /// <summary>The newest opening.</summary>
     public HistoryMark Opening => Epochs.Count > 0 ? Epochs[^1].Mark : default;
 
-    /// <summary>The position at which this log goes on in another way than one that somebody knew before.</summary>
+    /// <summary>The position at which this log continues in another way than one that a reader knew before.</summary>
     /// <param name="known">The history of that log, as far as it is known.</param>
     /// <returns>What lies before it is the same in both; <see cref="NoFork"/> when nothing differs.</returns>
     public long ForkFrom(LogHistory known)

@@ -19,7 +19,7 @@ public enum ResetTarget : byte
     ShiftBy = 4,
 }
 
-/// <summary>Sets where a group without members goes on.</summary>
+/// <summary>Sets where a group without members continues.</summary>
 /// <remarks>
 /// Errors: InvalidName, UnknownTopic, UnknownGroup, InvalidArgument, GroupKindDiffers, LimitReached, GroupBusy; per
 /// queue InvalidArgument, UnknownQueue, DamagedData.

@@ -40,7 +40,7 @@ public sealed record RouteResponse(IReadOnlyList<BrokerAddress> Brokers, IReadOn
 }
 
 /// <summary>Where a broker listens.</summary>
-/// <param name="BrokerId">The broker, for ever.</param>
+/// <param name="BrokerId">The broker, which keeps this id.</param>
 /// <param name="Host">Name or address; "" = the address this answer came from.</param>
 /// <param name="Port">TCP port; 0 = the port this answer came from.</param>
 public sealed record BrokerAddress(Guid BrokerId, string Host, ushort Port) : IPayload<BrokerAddress>

@@ -10,7 +10,7 @@ public enum QuotaKind : byte
     Topic = 2,
 }
 
-/// <summary>How fast somebody may go; docs/quotas.md says what is counted and what waits.</summary>
+/// <summary>How fast a client may go; docs/quotas.md says what is counted and what waits.</summary>
 /// <param name="Kind">Of whom.</param>
 /// <param name="Name">The client name or the topic; <see cref="Everybody"/> = each that has none of its own.</param>
 /// <param name="ProduceBytes">Bytes sent per second; 0 = no bound.</param>

@@ -25,7 +25,7 @@ public sealed record TopicSettings : IPayload<TopicSettings>
     /// <summary>Queues, 1 or more; may only grow.</summary>
     public int? QueueCount { get; init; }
 
-    /// <summary>Messages older than this may be removed; zero or less keeps them for ever.</summary>
+    /// <summary>Messages older than this may be removed; zero or less keeps them without end.</summary>
     public TimeSpan? RetentionAge { get; init; }
 
     /// <summary>Bytes kept over all queues; zero or less is no bound.</summary>

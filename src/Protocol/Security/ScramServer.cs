@@ -6,7 +6,7 @@ namespace EQueue.Protocol;
 /// <summary>The server's half of one exchange of <see cref="Mechanisms.ScramSha256"/>.</summary>
 /// <remarks>
 /// RFC 5802 and RFC 7677, without channel binding. One object per exchange, one thread. It needs nothing but random
-/// numbers: whoever owns it bounds its life. Steps: <see cref="ReadFirst"/> tells the <see cref="User"/>;
+/// numbers: its owner bounds its life. Steps: <see cref="ReadFirst"/> tells the <see cref="User"/>;
 /// <see cref="Challenge"/> takes what is kept of that user's password, or <see cref="ScramSecret.Mock"/>;
 /// <see cref="ReadFinal"/> decides. The work is the same for each name and each password.
 /// </remarks>

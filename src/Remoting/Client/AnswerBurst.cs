@@ -1,7 +1,7 @@
 namespace EQueue.Remoting;
 
 /// <summary>Answers that came together: their slots are freed together, under one lock, before their sinks are
-/// called, and all can be seen before the first awaiter goes on.</summary>
+/// called, and all can be seen before the first awaiter continues.</summary>
 /// <remarks>Of one receiver at a time.</remarks>
 internal sealed class AnswerBurst(InFlightRing ring)
 {

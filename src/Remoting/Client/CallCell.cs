@@ -25,7 +25,7 @@ internal struct CallCell
     [FieldOffset(4)]
     public int State;
 
-    /// <summary>Whose outcome is kept here, a ticket; 0 = nobody's.</summary>
+    /// <summary>Whose outcome is kept here, a ticket; 0 = none.</summary>
     [FieldOffset(8)]
     public int HeldBy;
 
@@ -33,7 +33,8 @@ internal struct CallCell
     [FieldOffset(12)]
     public int Ticket;
 
-    /// <summary>The ticket of the call whose awaiter waits; 0 = none. Whoever swaps it for 0 tells him.</summary>
+    /// <summary>The ticket of the call whose awaiter waits; 0 = none. The thread that swaps it for 0 wakes that
+    /// awaiter.</summary>
     [FieldOffset(16)]
     public int WaitedBy;
 

@@ -1,6 +1,6 @@
 namespace EQueue.Remoting;
 
-/// <summary>What whoever awaits a call sees of it.</summary>
+/// <summary>What the awaiter of a call sees of it.</summary>
 internal static class CallState
 {
     /// <summary>The answer is not there.</summary>

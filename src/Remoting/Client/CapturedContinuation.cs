@@ -46,7 +46,7 @@ public sealed class CapturedContinuation
             : new CapturedContinuation(continuation, state, execution, scheduling);
     }
 
-    [SuppressMessage("Usage", "VSTHRD001", Justification = "The awaiter asked for its context; nobody waits for it.")]
+    [SuppressMessage("Usage", "VSTHRD001", Justification = "The awaiter asked for its context; it is not waited for.")]
     private void Dispatch()
     {
         switch (_scheduling)

@@ -93,7 +93,7 @@ internal sealed partial class ClientConnection
     private bool IsOver(long began, TimeSpan timeout) =>
         timeout >= TimeSpan.Zero && _time.GetElapsedTime(began) >= timeout;
 
-    /// <summary>The turn is nobody's until somebody calls. Whoever called meanwhile, not in turn, needs the
+    /// <summary>The turn is free until the next call. A caller that came in between, not in turn, needs the
     /// loop.</summary>
     private void LetTurnGo()
     {
@@ -113,7 +113,7 @@ internal sealed partial class ClientConnection
 
     /// <summary>Called by the client's timer: between calls that are not one after the other the loop receives, for the
     /// peer may have something to say.</summary>
-    /// <returns>Whether the turn is nobody's.</returns>
+    /// <returns>Whether the turn is free.</returns>
     private bool WatchTurn()
     {
         if (Volatile.Read(ref _turn) != FreeTurn)

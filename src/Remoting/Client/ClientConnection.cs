@@ -5,7 +5,7 @@ using System.Text;
 namespace EQueue.Remoting;
 
 /// <summary>One connection of a client, from connect to close; never used again.</summary>
-/// <remarks>Its receive loop hands answers to the ring; whoever closes it fails the calls that went out on
+/// <remarks>Its receive loop hands answers to the ring; the thread that closes it fails the calls that went out on
 /// it.</remarks>
 [SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
 internal sealed partial class ClientConnection : IHandshakeChannel

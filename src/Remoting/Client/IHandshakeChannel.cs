@@ -2,7 +2,7 @@ using System.Net;
 
 namespace EQueue.Remoting;
 
-/// <summary>A fresh connection that nobody else uses yet.</summary>
+/// <summary>A fresh connection that no other caller uses yet.</summary>
 public interface IHandshakeChannel
 {
     /// <summary>The address that was reached.</summary>

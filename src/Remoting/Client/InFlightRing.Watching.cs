@@ -47,7 +47,8 @@ internal sealed partial class InFlightRing
         }
     }
 
-    /// <summary>For whoever has armed a call: fails it if its token was cancelled before that could be told.</summary>
+    /// <summary>For the thread that armed a call: fails it if its token was cancelled before that could be
+    /// told.</summary>
     public void FailIfCancelled(uint id, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)

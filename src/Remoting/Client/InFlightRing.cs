@@ -66,7 +66,7 @@ internal sealed partial class InFlightRing
     /// <param name="token">Handed to the sink.</param>
     /// <param name="owner">The connection on which it goes out.</param>
     /// <param name="deadline">When it is overdue, in the milliseconds of the client's clock.</param>
-    /// <param name="cancellationToken">Ends the call; whoever has sent its request then calls
+    /// <param name="cancellationToken">Ends the call; the sender of its request then calls
     /// <see cref="FailIfCancelled"/>.</param>
     /// <param name="id">The correlation id, never 0.</param>
     /// <param name="call">The slot, its own sink when none was given.</param>
@@ -246,7 +246,7 @@ internal sealed partial class InFlightRing
             _earliestDeadline = Math.Min(_earliestDeadline, earliest);
     }
 
-    /// <summary>Completes when a slot may be free; whoever waits then tries again.</summary>
+    /// <summary>Completes when a slot may be free; the waiting caller then tries again.</summary>
     public Task WhenFree()
     {
         Task whenFree = Task.CompletedTask;
@@ -297,7 +297,7 @@ internal sealed partial class InFlightRing
         Volatile.Write(ref _slots, grown);
     }
 
-    /// <summary>Nobody has taken the last result there, and perhaps nobody will.</summary>
+    /// <summary>The last result there was not taken, and perhaps never will be.</summary>
     private PendingCall ReplaceAt(int index)
     {
         var slot = PendingCall.InPlaceOf(_slots[index]);

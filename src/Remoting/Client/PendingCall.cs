@@ -4,14 +4,14 @@ using System.Threading.Tasks.Sources;
 
 namespace EQueue.Remoting;
 
-/// <summary>One slot of the ring: who is told of a request's answer, and the value-task source of whoever awaits it.
+/// <summary>One slot of the ring: who is told of a request's answer, and the value-task source of its awaiter.
 /// It serves one call after the other.</summary>
 /// <remarks>
 /// <para>Which of the would-be enders of a call ends it is the ring's matter; the source is told once per call. It
-/// tells in steps, so that of answers that came together all can be seen before the first awaiter goes on: who awaits
+/// tells in steps, so that of answers that came together all can be seen before the first awaiter continues: who awaits
 /// call after call then waits once for all of them.</para>
 /// <para>The source is free again when the result was taken, and, if that is a small answer, disposed. One whose result
-/// nobody takes is left to the garbage collector, and the ring puts another slot in its place. A second await of the
+/// is never taken is left to the garbage collector, and the ring puts another slot in its place. A second await of the
 /// same value task throws.</para>
 /// <para>What changes with every call lies in a <see cref="CallCell"/>; the references here are written only when they
 /// change.</para>
@@ -50,8 +50,8 @@ internal sealed class PendingCall(byte[] cells, int start)
 
     private ref CallCell Cell => ref CallCell.At(Array, start);
 
-    /// <summary>Makes a slot that goes on counting where another one was left, whose result nobody has taken. Its cell
-    /// is not pinned to a line: whoever leaves many shall not fill the heap of pinned arrays.</summary>
+    /// <summary>Makes a slot that continues the count of one that was left with its result untaken. Its cell
+    /// is not pinned to a line: a caller that leaves many must not fill the heap of pinned arrays.</summary>
     public static PendingCall InPlaceOf(PendingCall left)
     {
         var slot = new PendingCall(new byte[CallCell.Size], 0);
@@ -137,16 +137,16 @@ internal sealed class PendingCall(byte[] cells, int start)
     /// <summary>Lets the answer be seen that was copied.</summary>
     public void Show() => Volatile.Write(ref Cell.State, CallState.AnsweredHere);
 
-    /// <summary>Takes over whoever waits for what was shown, to be told by <see cref="GoOn"/>. Behind a full fence, and
-    /// while the ring does not give the slot to another call.</summary>
-    /// <returns>False when nobody waits, or sees for himself.</returns>
+    /// <summary>Takes over the awaiter of what was shown, to be notified by <see cref="GoOn"/>. Behind a full fence,
+    /// and while the ring does not give the slot to another call.</summary>
+    /// <returns>False when there is no awaiter, or when it sees the outcome itself.</returns>
     public bool TryClaim()
     {
         int ticket = Volatile.Read(ref Cell.WaitedBy);
         return ticket != 0 && TryClaimOf(ticket);
     }
 
-    /// <summary>The awaiter goes on, on the thread pool.</summary>
+    /// <summary>The awaiter continues on the thread pool.</summary>
     public void GoOn()
     {
         (Action<object?> waiting, object? state) = (_waiting!, _state);
@@ -199,8 +199,9 @@ internal sealed class PendingCall(byte[] cells, int start)
         if (Interlocked.CompareExchange(ref cell.WaitedBy, ticket, 0) != 0)
             throw AwaitedTwice();
 
-        // Whoever shows the outcome looks for an awaiter afterwards: one of the two sees the other. By now the awaiter
-        // may have gone on, and the slot be another call's: whoever claims this one's ticket knows that it is not.
+        // The thread that shows the outcome looks for an awaiter afterwards: one of the two sees the other. By now the
+        // awaiter may have gone on, and the slot be another call's: a thread that claims this one's ticket knows that
+        // it is not.
         if (Volatile.Read(ref cell.State) != CallState.UnderWay && TryClaimOf(ticket))
             GoOn();
     }

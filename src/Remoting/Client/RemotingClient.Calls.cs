@@ -176,7 +176,7 @@ public sealed partial class RemotingClient
         connection.Send(request, opcode, version, id, inlineAllowed || _ring.InFlight <= 1);
     }
 
-    /// <summary>The connection, if a request may use it at once: nobody waits whom it would overtake, and there is
+    /// <summary>The connection, if a request may use it at once: no caller waits whom it would overtake, and there is
     /// room.</summary>
     private ClientConnection? Unhindered(bool isCall)
     {

@@ -182,7 +182,7 @@ public sealed partial class RemotingClient
         Volatile.Write(ref _ready, NewReady());
         waiting.TrySetException(Failures.Unreachable(_name, refusal));
 
-        // Perhaps nobody waits, and then nobody sees it.
+        // Perhaps there is no awaiter, and then the exception is not observed.
         _ = waiting.Task.Exception;
     }
 

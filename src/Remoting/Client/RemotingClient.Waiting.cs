@@ -52,7 +52,7 @@ public sealed partial class RemotingClient
         return await response.ConfigureAwait(false);
     }
 
-    /// <summary>The callback form has nobody to await it: every outcome, and so every exception, goes to the
+    /// <summary>The callback form has no awaiter: every outcome, and so every exception, goes to the
     /// sink.</summary>
     private async Task InvokeSlowAsync(
         FrameBuffer request, byte opcode, byte version, long deadline, IResponseSink sink, long token)

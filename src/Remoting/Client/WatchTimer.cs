@@ -2,7 +2,7 @@ namespace EQueue.Remoting;
 
 /// <summary>The timer of a client: rings when the next thing is due, once a second when nothing is, and never twice
 /// within 50 ms.</summary>
-/// <remarks>Thread-safe. Whoever is called tells when to ring again, and others what came up meanwhile. An idle client
+/// <remarks>Thread-safe. The callback returns when to ring again, and tells others what came up. An idle client
 /// does not wake its machine twenty times a second to find nothing.</remarks>
 internal sealed class WatchTimer : IAsyncDisposable
 {
@@ -33,7 +33,7 @@ internal sealed class WatchTimer : IAsyncDisposable
             Schedule(long.MaxValue);
     }
 
-    /// <summary>Rings by then. Whoever calls has noted before what is due.</summary>
+    /// <summary>Rings by then. The caller has noted before what is due.</summary>
     public void At(long dueMs)
     {
         // Either the next ring sees what was noted, or it has begun already and this sees that.

@@ -2,7 +2,7 @@ namespace EQueue.Remoting;
 
 /// <summary>One registration with a cancellation token, for all calls of a ring that are made with it while one of them
 /// is under way: to register each call would take a tenth of its time.</summary>
-/// <remarks>It ends with the last of them, before that is seen to be over: whoever knows that his calls are over may
+/// <remarks>It ends with the last of them, before that is seen to be over: a caller that knows its calls are over may
 /// use the token's source for something else.</remarks>
 internal sealed class WatchedToken(InFlightRing ring)
 {

@@ -37,7 +37,7 @@ public sealed class FrameBuffer : IBufferWriter<byte>, IDisposable
     /// <summary>Bytes of header and payload.</summary>
     internal int FrameBytes => _end;
 
-    /// <summary>Lets go of the memory that the process keeps to send and receive frames and that nobody has now: the
+    /// <summary>Frees the memory that the process keeps to send and receive frames and that is not in use: the
     /// garbage collector may have it.</summary>
     public static void ReleaseKept() => PinnedMemory.ReleaseKept();
 

@@ -28,7 +28,7 @@ internal sealed class ReceiveBlock : FrameMemory
     {
     }
 
-    /// <summary>Whether nobody but the reader holds the block. Only the reader may ask.</summary>
+    /// <summary>Whether only the reader holds the block. Only the reader may ask.</summary>
     public bool IsUnshared => Volatile.Read(ref _ends.Value) == _leases.Value;
 
     /// <summary>The memory of a block that is rented with so many bytes.</summary>
@@ -49,7 +49,7 @@ internal sealed class ReceiveBlock : FrameMemory
         Volatile.Write(ref _ends.Value, 0);
     }
 
-    /// <summary>Leases a frame that the reader has seen whole to whoever takes it.</summary>
+    /// <summary>Leases a frame that the reader has seen whole to its taker.</summary>
     /// <param name="start">Where its header begins.</param>
     public ResponseFrame Lease(int start)
     {

@@ -2,8 +2,8 @@ namespace EQueue.Remoting;
 
 /// <summary>An answer: a lease on the memory into which it was received, or, if it is small, on the copy that its call
 /// keeps.</summary>
-/// <remarks>Dispose exactly once, by whoever received it; the header and the payload are gone afterwards. A second
-/// dispose, of a copy as well, does nothing. It is two words long, because whoever awaits one copies it several
+/// <remarks>Dispose exactly once, by the receiver; the header and the payload are gone afterwards. A second
+/// dispose, of a copy as well, does nothing. It is two words long, because an awaiter copies it several
 /// times.</remarks>
 public readonly struct ResponseFrame : IDisposable
 {

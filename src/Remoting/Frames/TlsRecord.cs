@@ -19,7 +19,7 @@ internal static class TlsRecord
     public static ReadOnlyMemory<byte> PlainRefused { get; } = new byte[] { Alert, 3, 3, 0, 2, 2, 70 };
 
     /// <summary>Whether these are the first bytes of a TLS client, and of no frame: the tenth byte would be part of a
-    /// correlation id, the others of a length, opcode, version and flags that nobody sends.</summary>
+    /// correlation id, the others of a length, opcode, version and flags that are never sent.</summary>
     public static bool IsGreeting(ReadOnlySpan<byte> bytes) => bytes is [Handshake, 3, <= 4, var high, var low,
         ClientHello, 0, var innerHigh, var innerLow, 3, ..]
         && (high << 8 | low) == (innerHigh << 8 | innerLow) + 4;

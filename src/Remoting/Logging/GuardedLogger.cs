@@ -10,7 +10,7 @@ namespace EQueue.Remoting;
 /// <see cref="MostWarnings"/> of all, of information <see cref="MostOthersOfAnEvent"/> and <see cref="MostOthers"/>; a
 /// line at the end says how many more there were, and from how many addresses. Debug and below, and critical events,
 /// are all logged.</para>
-/// <para>Thread-safe. Disposed, it logs what it has counted, and goes on as before.</para>
+/// <para>Thread-safe. Disposed, it logs what it has counted, and continues as before.</para>
 /// </remarks>
 /// <param name="logger">Where it all goes.</param>
 /// <param name="time">Measures the 10 s.</param>

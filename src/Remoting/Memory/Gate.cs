@@ -3,8 +3,8 @@ using System.Runtime.CompilerServices;
 namespace EQueue.Remoting;
 
 /// <summary>A lock for a few instructions at a time. It is taken by one interlocked operation and let go of by a plain
-/// write: whoever has copied a frame under it goes on while the bytes are still on their way to the cache, where a
-/// <see cref="Lock"/> waits for them.</summary>
+/// write: a thread that has copied a frame under it continues while the bytes are still on their way to the cache,
+/// where a <see cref="Lock"/> waits for them.</summary>
 /// <remarks>Neither fair nor recursive. Who finds it taken spins, then gives way to other threads, then sleeps a
 /// millisecond at a time: nothing that blocks may be done under it. Letting go is no full fence: what the same thread
 /// reads behind it may have been read before others see what it wrote under it. Where two threads are each to see what
@@ -25,8 +25,8 @@ internal sealed class Gate
         return new Scope(this);
     }
 
-    /// <summary>Takes the lock and lets go of it: whoever was in it is seen to the end of what he wrote, and whoever
-    /// comes sees what the caller has written.</summary>
+    /// <summary>Takes and releases the lock: the caller sees all that the holder before it
+    /// wrote, and the next holder sees what the caller has written.</summary>
     public void Pass()
     {
         using (Enter())

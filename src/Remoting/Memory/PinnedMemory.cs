@@ -57,7 +57,7 @@ internal static class PinnedMemory
             clear();
     }
 
-    /// <summary>One thread at a time: whoever comes next may find room already.</summary>
+    /// <summary>One thread at a time: the next one may find room already.</summary>
     private static byte[] AllocateAfterCollection(int bytes)
     {
         lock (Collecting)

@@ -70,7 +70,7 @@ internal sealed class ReceiveLine(bool isSmall)
         return null;
     }
 
-    /// <summary>When the one came who waits the longest; <see cref="long.MaxValue"/> when nobody waits.</summary>
+    /// <summary>When the one came who waits the longest; <see cref="long.MaxValue"/> when no caller waits.</summary>
     public long OldestSince()
     {
         long oldest = long.MaxValue;

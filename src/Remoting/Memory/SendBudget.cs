@@ -57,6 +57,6 @@ public sealed class SendBudget
     /// <summary>Takes memory whether it fits or not.</summary>
     internal void Take(long bytes) => Interlocked.Add(ref _usedBytes, bytes);
 
-    /// <summary>Whether somebody was refused since the last call, or would be now.</summary>
+    /// <summary>Whether a request was refused since the last call, or would be now.</summary>
     internal bool TakePressure() => Interlocked.Exchange(ref _refusals, 0) != 0 || IsSpent;
 }

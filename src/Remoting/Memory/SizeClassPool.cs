@@ -6,7 +6,7 @@ namespace EQueue.Remoting;
 /// <remarks>
 /// Thread-safe. Bounded: what would lift the kept bytes above the bound is left to the garbage collector, and so is
 /// what is larger than the largest class. Beyond the bound each thread keeps the small object that it returned last:
-/// whoever fills one after the other finds the same memory in its cache, and meets nobody at a lock.
+/// a thread that fills one after the other finds the same memory in its cache and an uncontended lock.
 /// </remarks>
 internal sealed class SizeClassPool<T>(Func<int, T> create, int minBytes, int maxBytes, long maxKeptBytes)
     where T : class

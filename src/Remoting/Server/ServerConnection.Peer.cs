@@ -18,7 +18,7 @@ public sealed partial class ServerConnection
     public X509Certificate2? PeerCertificate => _peer.Proof?.Certificate;
 
     /// <summary>Judges the peer's certificate again: files of trust change, and certificates end, while a connection
-    /// lasts. It costs little while nothing has changed; whoever calls it closes the connection.</summary>
+    /// lasts. It costs little while nothing has changed; the caller closes the connection.</summary>
     /// <returns>Why the certificate is not trusted any more, for people; null: it is, or none was shown.</returns>
     /// <remarks>Thread-safe. The files are looked at once a second at most.</remarks>
     public string? FindDistrust() => _peer.Proof is { } proof ? _tls?.FindDistrust(proof) : null;

@@ -71,7 +71,7 @@ public sealed partial class ServerConnection
     /// <summary>Whatever the handler wants to keep with the connection.</summary>
     public object? State { get; set; }
 
-    /// <summary>Cancelled when the connection closes. Valid for ever.</summary>
+    /// <summary>Cancelled when the connection closes. Valid without end.</summary>
     public CancellationToken Closed { get; }
 
     /// <summary>Whether more has come from the peer than the frame at hand. For
@@ -100,7 +100,8 @@ public sealed partial class ServerConnection
     /// <param name="error">0 or the user's error code.</param>
     /// <param name="inlineAllowed">From within <see cref="IConnectionHandler.OnFrameAsync"/>: the receive loop sends
     /// the frame itself when it is through with the frames at hand. Elsewhere: this thread does the system call, unless
-    /// somebody sends already. Otherwise one work item of the thread pool sends whatever is queued by then.</param>
+    /// another thread sends already. Otherwise one work item of the thread pool sends whatever is queued by
+    /// then.</param>
     /// <exception cref="RemotingException">The frame is larger than <see cref="RemotingServerOptions.MaxFrameBytes"/>;
     /// it is dropped.</exception>
     /// <remarks>Thread-safe. What one thread sends leaves in the order of its calls.</remarks>

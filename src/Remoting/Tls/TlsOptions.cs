@@ -18,7 +18,7 @@ public sealed record TlsOptions
     /// address. Default: null.</summary>
     public string? TargetHost { get; init; }
 
-    /// <summary>Whether every certificate will do. What is sent is then encrypted, but nobody knows for whom.
+    /// <summary>Whether every certificate will do. What is sent is then encrypted, but the peer is not proven.
     /// Default: false.</summary>
     public bool AcceptsAnyCertificate { get; init; }
 
@@ -32,7 +32,7 @@ public sealed record TlsOptions
         if (AcceptsAnyCertificate && AuthorityFile is not null)
         {
             throw TlsFiles.Wrong(
-                "Tls.AuthorityFile", AuthorityFile, "with Tls.AcceptsAnyCertificate nobody would look at it", null);
+                "Tls.AuthorityFile", AuthorityFile, "with Tls.AcceptsAnyCertificate it would not be used", null);
         }
 
         if (TargetHost is "")

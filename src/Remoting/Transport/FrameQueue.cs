@@ -18,7 +18,7 @@ internal sealed class FrameQueue
     public bool IsEmpty => _frames.Count == 0;
 
     /// <summary>Puts a frame behind those that wait. A small one is copied behind the small ones before it, to leave
-    /// with them: whoever made it still has it in its cache.</summary>
+    /// with them: its maker still has it in its cache.</summary>
     public void Add(FrameBuffer frame)
     {
         if (JoinedFor(frame.FrameBytes) is { } joined)

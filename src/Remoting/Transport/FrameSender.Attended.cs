@@ -4,9 +4,10 @@ namespace EQueue.Remoting;
 /// calls are under way: it looks for their answers anyway, and what leaves and what comes then never wait for each
 /// other at the socket, nor for a thread that has to wake first.</content>
 /// <remarks>The attendant begins with <see cref="Attend"/>, sends by <see cref="TrySendAttended"/> whenever it has
-/// nothing else to do, and ends with <see cref="Leave"/>. In between, whoever queues starts no drain; one that runs
-/// already ends after what it has at hand. Where more threads want to run than there are cores, the attendant may have
-/// none for a while: then whoever queues sends a piece now and then, before what waits has left the cache.</remarks>
+/// nothing else to do, and ends with <see cref="Leave"/>. In between, a caller that queues starts no drain; one that
+/// runs already ends after what it has at hand. Where more threads want to run than there are cores, the attendant may
+/// have none for a while: then a caller that queues sends a piece now and then, before what waits has left the
+/// cache.</remarks>
 internal sealed partial class FrameSender
 {
     /// <summary>Less than the pool waits for: answers may wait for this thread meanwhile.</summary>
@@ -21,7 +22,7 @@ internal sealed partial class FrameSender
     private bool _isAttended;
     private long _bytesInAbsence;
 
-    /// <summary>Whether somebody has said so and not left yet.</summary>
+    /// <summary>Whether a thread attends and has not left yet.</summary>
     public bool IsAttended => Volatile.Read(ref _isAttended);
 
     /// <summary>The calling thread sends what is queued from now on.</summary>
@@ -32,7 +33,7 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>Sends a piece of what is queued by now, on this thread.</summary>
-    /// <returns>Whether there was something to send, and nobody else at it.</returns>
+    /// <returns>Whether there was something to send, and no other thread at it.</returns>
     public bool TrySendAttended()
     {
         if (!IsAttended || Volatile.Read(ref _queuedBytes) == 0 || _drain == DrainState.Running)
@@ -68,7 +69,7 @@ internal sealed partial class FrameSender
             Start(inline: false);
     }
 
-    /// <summary>So many bytes were queued: whether this thread is to send a piece, because nobody does and the
+    /// <summary>So many bytes were queued: whether this thread is to send a piece, because no thread does and the
     /// attendant has not looked for long. What comes in large frames has its own rhythm. Under the gate.</summary>
     private bool MustRelieve(int bytes)
     {

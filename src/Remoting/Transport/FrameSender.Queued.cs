@@ -1,6 +1,6 @@
 namespace EQueue.Remoting;
 
-/// <content>What whoever queues a frame has left to do.</content>
+/// <content>What is left to do for a thread that queues a frame.</content>
 internal sealed partial class FrameSender
 {
     /// <summary>What became of a frame.</summary>

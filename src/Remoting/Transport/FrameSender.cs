@@ -3,7 +3,8 @@ using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
-/// <summary>Queues frames and writes them to a wire: whoever sends takes along everything that is queued.</summary>
+/// <summary>Queues frames and writes them to a wire: the sending thread takes along everything that is
+/// queued.</summary>
 /// <remarks>
 /// Thread-safe. One drain runs at a time, on the thread that started it until the wire is full, on the thread pool or
 /// one of the poller's afterwards. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
@@ -37,7 +38,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     /// <param name="maxQueuedBytes">Above this the queue does not count as writable.</param>
     /// <param name="time">Measures how long the wire has taken nothing.</param>
     /// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
-    /// <param name="callersHelp">Whether whoever has queued much meanwhile sends in the place of a thread that does not
+    /// <param name="callersHelp">Whether a caller that has queued much sends in the place of a thread that does not
     /// come to it: the pool's, whose drain is taken over, or the attendant's.</param>
     /// <param name="gate">Guards the queue, for <see cref="Queue"/>.</param>
     /// <param name="budget">Bounds what all senders of a server have queued; null = nothing does.</param>
@@ -57,7 +58,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     /// <summary>Bytes that are accepted and not yet taken by the socket.</summary>
     public long QueuedBytes => Volatile.Read(ref _queuedBytes) + Volatile.Read(ref _heldBytes);
 
-    /// <summary>Whether nobody needs to wait before queueing more; a closed sender says so by refusing.</summary>
+    /// <summary>Whether callers may queue more without waiting; a closed sender says so by refusing.</summary>
     public bool IsWritable => QueuedBytes <= AllowedBytes || Volatile.Read(ref _isClosed);
 
     /// <summary>The same for calls, of which there are so many at most as wait for answers at a time: they may fill
@@ -79,7 +80,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
 
     /// <summary>Takes over a sealed frame.</summary>
     /// <param name="frame">Owned by the sender from here on, also when it is closed.</param>
-    /// <param name="inline">Send on this thread if nobody is sending; while corked, leave it to the one who
+    /// <param name="inline">Send on this thread if no other thread is sending; while corked, leave it to the one who
     /// uncorks.</param>
     /// <returns><see langword="false"/> when the sender is closed and the frame was dropped.</returns>
     public bool Enqueue(FrameBuffer frame, bool inline)
@@ -234,7 +235,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
                 if ((!inline || ++rounds < MaxInlineRounds) && !PollerThread.MustGiveWay)
                     continue;
 
-                // A thread that came to send one frame must not serve the others for ever, nor one of the poller's.
+                // A thread that came to send one frame must not serve the others without end, nor one of the poller's.
                 bool isNew;
                 using (_gate.Enter())
                     isNew = TrySchedule();
@@ -249,8 +250,9 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
         }
     }
 
-    /// <summary>Whether whoever queues so many bytes takes over a drain for which the pool has no thread: many frames
-    /// were queued since, so it is late. What comes in large frames has its own rhythm. Under the gate.</summary>
+    /// <summary>Whether a caller that queues so many bytes takes over a drain for which the pool has no thread: many
+    /// frames were queued since, so it is late. What comes in large frames has its own rhythm. Under the
+    /// gate.</summary>
     private bool MustHelp(int bytes) => _callersHelp
         && _drain == DrainState.Scheduled && bytes <= FrameQueue.SmallFrameBytes && ++_waitingFrames >= LateFrames;
 

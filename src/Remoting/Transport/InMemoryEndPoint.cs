@@ -39,7 +39,7 @@ public sealed class InMemoryEndPoint : EndPoint
     }
 
     /// <summary>The client's end of a new connection.</summary>
-    /// <exception cref="SocketException">Nobody listens, or too many wait to be accepted.</exception>
+    /// <exception cref="SocketException">No listener, or too many wait to be accepted.</exception>
     internal InMemoryStream Connect()
     {
         (InMemoryStream near, InMemoryStream far) = InMemoryStream.CreatePair();

@@ -6,7 +6,7 @@ namespace EQueue.Remoting;
 /// lives.</summary>
 /// <remarks>
 /// A server that was killed leaves its socket and an unlocked <c>.lock</c>: that socket is replaced. A file without a
-/// <c>.lock</c> was made by somebody else and is never touched. The empty <c>.lock</c> stays when the server stops:
+/// <c>.lock</c> was made by another program and is never touched. The empty <c>.lock</c> stays when the server stops:
 /// removing it could hand the right to two servers that start at the same moment.
 /// </remarks>
 internal sealed class UnixSocketFile : IDisposable

@@ -8,7 +8,7 @@ namespace EQueue.Remoting;
 /// <summary>Both directions of one connection's bytes: a socket, TLS over it, or memory.</summary>
 /// <remarks>
 /// <para>One receive and one send may be under way at a time. <see cref="Abort"/> may be called by anybody and ends
-/// both; <see cref="Dispose"/> is for whoever knows that both have ended.</para>
+/// both; <see cref="Dispose"/> is for a caller that knows both have ended.</para>
 /// <para>A sealed class that branches, not an interface: over a bare socket nothing stands between its callers and the
 /// system call.</para>
 /// </remarks>

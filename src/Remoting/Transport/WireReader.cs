@@ -5,7 +5,7 @@ using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
-/// <summary>Reads a wire straight into large pinned blocks: no task between it and whoever parses.</summary>
+/// <summary>Reads a wire straight into large pinned blocks: no task between it and the parser.</summary>
 /// <remarks>
 /// <para>Owned by one receive loop. What it shows is always one contiguous piece of one block; a partial frame at a
 /// block's end is moved to the next block. A quiet connection receives into a small block. One that has just received
@@ -226,7 +226,7 @@ internal sealed class WireReader : PipeReader
 
     /// <summary>
     /// Makes room for at least one more byte of a frame of <paramref name="minimumSize"/> bytes. A block grows step
-    /// by step with what really arrived, so that a length alone makes nobody allocate much.
+    /// by step with what really arrived, so that a length alone causes no large allocation.
     /// </summary>
     /// <returns>False when there is no memory for the frame now.</returns>
     private bool TryMakeRoom(int minimumSize)

@@ -43,7 +43,7 @@ internal static class BrokerSettings
             options => options.Broker.Groups.SettleWindow),
         SettingKinds.Duration("Groups:OffsetRetention",
             "how long the progress of a group without members is kept after its last commit, or after its "
-            + "last member went; 0: for ever",
+            + "last member went; 0: without end",
             TimeSpan.Zero, TimeSpan.FromDays(10_000),
             (options, value) => options.WithGroups(groups => groups with { OffsetRetention = value }),
             options => options.Broker.Groups.OffsetRetention),

@@ -41,7 +41,7 @@ internal static class KeyFiles
         }
     }
 
-    /// <summary>Who beside its owner may write a file; null = nobody.</summary>
+    /// <summary>Who beside its owner may write a file; null = none.</summary>
     private static string? FindWriters(UnixFileMode mode) =>
         (mode & OthersWrite) == UnixFileMode.None ? null
         : mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : "its group";

@@ -1,7 +1,7 @@
 namespace EQueue.Server.Configuration;
 
 /// <summary>The configuration that is in force: replaced as a whole, and only by one that was found good.</summary>
-/// <remarks>Whoever listens to its reloads, as the log's levels do, hears of each replacement.</remarks>
+/// <remarks>Listeners to its reloads, as the log's levels are, hear of each replacement.</remarks>
 internal sealed class LiveConfiguration : ConfigurationProvider, IConfigurationSource
 {
     public LiveConfiguration(IConfiguration configuration)

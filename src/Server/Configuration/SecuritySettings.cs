@@ -5,7 +5,7 @@ internal static class SecuritySettings
 {
     private const string NoNames = "none";
 
-    /// <summary>The kinds of principals that can be superusers; the owner is bound by no rule anyhow, and whoever
+    /// <summary>The kinds of principals that can be superusers; the owner is bound by no rule anyhow, and a user that
     /// proves nothing must not be.</summary>
     private static readonly string[] Kinds = ["user:", "cert:", "local:"];
 

@@ -7,9 +7,9 @@ using Microsoft.Extensions.Logging.Abstractions;
 namespace EQueue.Server.Hosting;
 
 /// <summary>
-/// Does once what a node does when it comes to lead, on a log in memory that nobody reaches: opens it, begins epochs,
-/// answers a producer and a reader. What that calls is compiled then and not while clients wait for a leader, which
-/// takes more than a second on a small machine. </summary>
+/// Does once what a node does when it comes to lead, on a log in memory that no client reaches: opens it, begins
+/// epochs, answers a producer and a reader. What that calls is compiled then and not while clients wait for a leader,
+/// which takes more than a second on a small machine. </summary>
 internal sealed class EngineWarmUp : IAsyncDisposable
 {
     private const string Topic = "warm-up";

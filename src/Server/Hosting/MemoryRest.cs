@@ -3,7 +3,7 @@ using EQueue.Remoting;
 namespace EQueue.Server.Hosting;
 
 /// <summary>Gives memory back to the system when a flood is over: the garbage collector alone does so only when
-/// somebody allocates again.</summary>
+/// the program allocates again.</summary>
 /// <remarks>A small heap is compacted in a quiet moment for each growth that it has not come back from, and once more
 /// when the moment lasts: some of it is held until a time-out. A large one is not: its pause would be felt.</remarks>
 internal sealed class MemoryRest(BrokerService broker, TimeProvider time) : IHostedService, IDisposable

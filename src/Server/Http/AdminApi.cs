@@ -253,7 +253,7 @@ internal sealed class AdminApi : IAsyncDisposable
         }
         catch (OperationCanceledException) when (ending.IsCancellationRequested)
         {
-            // Nobody waits for the answer, or the stream is over.
+            // The client is gone, or the stream is over.
         }
         catch (OperationCanceledException) when (asker.EndReason is { } reason)
         {

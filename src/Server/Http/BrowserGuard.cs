@@ -3,7 +3,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
 
-/// <summary>Refuses what a browser sends for another site's page: nobody is asked who they are, and a browser on this
+/// <summary>Refuses what a browser sends for another site's page: no peer is asked who it is, and a browser on this
 /// machine reaches its loopback address.</summary>
 internal static class BrowserGuard
 {

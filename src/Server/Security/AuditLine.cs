@@ -11,7 +11,7 @@ namespace EQueue.Server.Security;
 /// <code>
 /// time       when, UTC, as 2026-11-27T06:46:56.1234567Z
 /// seq        the record's number since the start, from 1
-/// principal  who, as rules name it; "" = nobody was admitted
+/// principal  who, as rules name it; "" = the peer was not admitted
 /// address    from where
 /// client     what the peer calls itself
 /// operation  what was asked

@@ -46,7 +46,7 @@ internal sealed class RollingFile(string path, int files, long rollBytes) : IDis
         Open();
         long end = RandomAccess.GetLength(Handle);
 
-        // Somebody has cut the file short: nothing is to be left out before the next line.
+        // The file was cut short from outside: nothing is to be left out before the next line.
         if (_at < 0 || _at > end)
             _at = FindPlace(end);
         if (_at > 0 && _at + lines.Length > rollBytes)

@@ -3,7 +3,7 @@ using System.Net.Sockets;
 namespace EQueue.Server.Services;
 
 /// <summary>The socket on which systemd hears how a service of <c>Type=notify</c> does: sd_notify(3).</summary>
-/// <remarks>Thread-safe. What cannot be told is logged once and the server goes on: it serves all the same.</remarks>
+/// <remarks>Thread-safe. What cannot be told is logged once, and the server serves all the same.</remarks>
 internal sealed class NotifySocket : IDisposable
 {
     private const string AddressVariable = "NOTIFY_SOCKET";
@@ -20,7 +20,7 @@ internal sealed class NotifySocket : IDisposable
 
     /// <param name="address">A path, or @ and a name without a file (an abstract socket).</param>
     /// <param name="watchdog">Within what time systemd wants to hear from the process again and again.</param>
-    /// <param name="logger">Told when nobody listens at the address.</param>
+    /// <param name="logger">Told when the address has no listener.</param>
     public NotifySocket(string address, TimeSpan? watchdog, ILogger logger)
     {
         _endPoint = new UnixDomainSocketEndPoint(address[0] == '@' ? '\0' + address[1..] : address);

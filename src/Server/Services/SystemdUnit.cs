@@ -39,7 +39,7 @@ internal sealed record SystemdUnit
         "Description=EQueue message broker",
         "After=network-online.target",
         "Wants=network-online.target",
-        "# Five failed starts within five minutes, and it stays down until somebody looks.",
+        "# Five failed starts within five minutes, and it stays down until an operator looks.",
         "StartLimitIntervalSec=300",
         "StartLimitBurst=5",
         "",

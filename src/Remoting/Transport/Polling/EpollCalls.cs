@@ -35,7 +35,7 @@ internal static unsafe partial class EpollCalls
     /// <returns>A descriptor, or -1.</returns>
     public static int Create() => EpollCreate(CloseOnExec);
 
-    /// <summary>Lets go of a descriptor that nobody waits for.</summary>
+    /// <summary>Frees a descriptor without waiters.</summary>
     public static void Close(int epoll)
     {
         using var closing = new SafeFileHandle(epoll, ownsHandle: true);
@@ -52,7 +52,7 @@ internal static unsafe partial class EpollCalls
 
     /// <summary>Waits for one event.</summary>
     /// <param name="epoll">The descriptor.</param>
-    /// <param name="timeoutMs">-1 = for ever.</param>
+    /// <param name="timeoutMs">-1 = without end.</param>
     /// <param name="events">What there is.</param>
     /// <param name="data">What was given with the socket.</param>
     /// <returns>How many: 1; 0 when the time is over; less when a signal came.</returns>

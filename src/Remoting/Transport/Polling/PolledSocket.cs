@@ -40,7 +40,7 @@ internal sealed class PolledSocket : IDisposable
         socket.Blocking = false;
     }
 
-    /// <summary>What the poller calls it, once somebody has waited.</summary>
+    /// <summary>What the poller calls it, once a caller has waited.</summary>
     public ulong Name { get; private set; }
 
     /// <summary>Whether what came last was little. Of the thread that is at the socket.</summary>
@@ -152,7 +152,7 @@ internal sealed class PolledSocket : IDisposable
             ThreadPool.UnsafeQueueUserWorkItem(_send, preferLocal: false);
     }
 
-    /// <summary>Goes on with what waits for these events.</summary>
+    /// <summary>Continues what waits for these events.</summary>
     public void GoOn(uint events)
     {
         if ((events & EpollCalls.Broken) != 0)

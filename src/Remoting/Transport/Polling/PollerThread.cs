@@ -27,7 +27,7 @@ internal sealed class PollerThread
     private long _began;
 
     /// <param name="poller">Whose it is.</param>
-    /// <param name="patienceMs">How long it stays without work; -1 = for ever.</param>
+    /// <param name="patienceMs">How long it stays without work; -1 = without end.</param>
     public PollerThread(SocketPoller poller, int patienceMs)
     {
         _poller = poller;
@@ -37,7 +37,7 @@ internal sealed class PollerThread
     /// <summary>Whether the calling thread is a poller's.</summary>
     public static bool IsCurrent => _ofThread is not null;
 
-    /// <summary>How long it stays without work; -1 = for ever.</summary>
+    /// <summary>How long it stays without work; -1 = without end.</summary>
     public int PatienceMs { get; }
 
     /// <summary>Whether the calling thread is the poller's, has been at one socket for long, and every other one is at
@@ -57,7 +57,7 @@ internal sealed class PollerThread
     }
 
     /// <summary>Takes back a wait that the calling thread has put off.</summary>
-    /// <returns>False when it has not: somebody else will end it.</returns>
+    /// <returns>False when it has not: another thread will end it.</returns>
     public static bool TryTakeBack(SocketWait wait)
     {
         if (_ofThread is not { } thread || thread._deferred != wait)
@@ -94,8 +94,8 @@ internal sealed class PollerThread
     /// <summary>Whether the calling thread keeps work.</summary>
     public static bool HasKept => _ofThread is { _kept: not null };
 
-    /// <summary>A receive loop has ended. Whoever awaits that goes on on the calling thread, for as long as he likes:
-    /// work is neither kept behind him nor for him.</summary>
+    /// <summary>A receive loop has ended. Its awaiter continues on the calling thread for any length of time:
+    /// no work is kept for this thread.</summary>
     public static void Leave()
     {
         PassOn();
@@ -123,7 +123,7 @@ internal sealed class PollerThread
     public bool IsAtTurnFor(TimeSpan time) =>
         Volatile.Read(ref _began) is var began and not 0 && Stopwatch.GetElapsedTime(began) > time;
 
-    /// <summary>Goes on with what waits for these events of a socket, and with all that follows from it.</summary>
+    /// <summary>Continues what waits for these events of a socket, and all that follows from it.</summary>
     public void GoOn(PolledSocket socket, uint events)
     {
         Volatile.Write(ref _began, Stopwatch.GetTimestamp());

@@ -2,13 +2,14 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace EQueue.Remoting;
 
-/// <summary>Waits for sockets to be readable or writable, and goes on with what waited for them on threads of its
+/// <summary>Waits for sockets to be readable or writable, and continues what waited for them on threads of its
 /// own.</summary>
 /// <remarks>
-/// <para>Linux only: epoll(7) with EPOLLONESHOT. The system is asked about a socket only while somebody waits for it,
-/// so bytes that come while their reader is at work wake nobody; and what waited goes on on the very thread that was
-/// woken. The runtime's own engine wakes its one thread for all that comes, which then wakes one of the pool.</para>
-/// <para>What goes on here should not block for long. When no thread is idle, each that has been at one and the same
+/// <para>Linux only: epoll(7) with EPOLLONESHOT. The system is asked about a socket only while a reader waits for it,
+/// so bytes that come while their reader is at work wake no thread; and what waited continues on the very thread that
+/// was woken. The runtime's own engine wakes its one thread for all that comes, which then wakes one of the
+/// pool.</para>
+/// <para>What continues here should not block for long. When no thread is idle, each that has been at one and the same
 /// thing for a while has another one in its place, until that is not needed any more.</para>
 /// </remarks>
 [SuppressMessage("Design", "CA1001", Justification = "Lives as long as the process.")]
@@ -111,7 +112,7 @@ internal sealed class SocketPoller
         _freeSlots.Push(_usedSlots++);
     }
 
-    /// <returns>False when the system lets there be no more: whoever is stuck has to come back.</returns>
+    /// <returns>False when the system lets there be no more: a stuck thread has to come back.</returns>
     private bool TryAddThread()
     {
         lock (_lock)
@@ -188,7 +189,7 @@ internal sealed class SocketPoller
             // One in the place of each that is stuck.
         }
 
-        // Whoever finds it unset from here on starts it; whoever found it set before is seen below.
+        // A thread that finds it unset from here on starts it; one that found it set before is seen below.
         Interlocked.Exchange(ref _isWatched, 0);
         if (IsCrowded)
             StartWatch();

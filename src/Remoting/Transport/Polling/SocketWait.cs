@@ -8,10 +8,10 @@ internal abstract class SocketWait : IValueTaskSource<int>, IThreadPoolWorkItem
     private ManualResetValueTaskSourceCore<int> _core;
     private bool _isUnderWay;
 
-    /// <summary>Whether somebody waits.</summary>
+    /// <summary>Whether a thread waits.</summary>
     public bool IsUnderWay => Volatile.Read(ref _isUnderWay);
 
-    /// <summary>Ends the wait now that the socket is ready or closed, or goes on waiting.</summary>
+    /// <summary>Ends the wait now that the socket is ready or closed, or keeps waiting.</summary>
     public void GoOn()
     {
         if (!TryEnd(isTold: true))

@@ -5,7 +5,7 @@ namespace EQueue.Server.Http;
 /// <summary>What the broker says of itself.</summary>
 internal sealed record BrokerBody(
     string Version,
-    [property: Description("The data directory, for ever")] Guid StoreId,
+    [property: Description("The data directory, which keeps this id")] Guid StoreId,
     [property: Description("Rises with each start")] long Incarnation,
     [property: Description("Largest body of a message")] long MaxMessageBytes,
     [property: Description("Largest batch")] long MaxBatchBytes,

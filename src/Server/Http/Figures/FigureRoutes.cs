@@ -70,7 +70,7 @@ internal sealed class FigureRoutes(LiveFigures live, TimeProvider time)
         while (await timer.WaitForNextTickAsync(call.Token));
     }
 
-    /// <summary>Writes one event; whoever does not take it in time is cut.</summary>
+    /// <summary>Writes one event; a reader that does not take it in time is cut.</summary>
     private async Task WriteAsync(ApiCall call, LiveBody body)
     {
         using var patience = new CancellationTokenSource(WritePatience, time);

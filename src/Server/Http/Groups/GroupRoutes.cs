@@ -24,7 +24,7 @@ internal static class GroupRoutes
             Query = Describing,
         },
         ApiRoute.Of<ResetBody, ResetResultBody>(
-            "POST", $"{OneGroup}/reset", "resetGroup", "Sets where a group without members goes on", ResetAsync),
+            "POST", $"{OneGroup}/reset", "resetGroup", "Sets where a group without members continues", ResetAsync),
         ApiRoute.OfDone(
             "DELETE", OneGroup, "deleteGroup", "Removes a group without members, or its progress in a topic",
             DeleteAsync) with

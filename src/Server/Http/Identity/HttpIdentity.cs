@@ -8,7 +8,7 @@ namespace EQueue.Server.Http;
 
 /// <summary>Finds out who asks over HTTP: by a token, else by the user who made the peer's socket.</summary>
 /// <remarks>Thread-safe. The broker decides; while there is none that serves, the owner and those who need no
-/// credentials are known, and nobody else's can be looked at.</remarks>
+/// credentials are known, and no other can be looked at.</remarks>
 internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess unauthenticated)
 {
     /// <summary>As the broker calls the user who runs it.</summary>
@@ -29,7 +29,7 @@ internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess u
     /// <summary>Finds out who asks.</summary>
     /// <returns>The asker; the caller disposes it when the request is over.</returns>
     /// <exception cref="EQueueException">Unauthenticated, AuthenticationFailed; Unreachable, ShuttingDown,
-    /// StoreFaulted: nobody can look at credentials now.</exception>
+    /// StoreFaulted: credentials cannot be looked at now.</exception>
     public HttpAsker Admit(HttpContext context)
     {
         IHeaderDictionary headers = context.Request.Headers;
@@ -43,7 +43,7 @@ internal sealed class HttpIdentity(BrokerService broker, UnauthenticatedAccess u
         return new HttpAsker(serving.AdmitHttp(peer.Place, peer.User, token, peer.Address, client), peer.Address);
     }
 
-    /// <summary>Throws unless somebody may see the broker's figures, now and until the request is over.</summary>
+    /// <summary>Throws unless the peer may see the broker's figures, now and until the request is over.</summary>
     /// <exception cref="EQueueException">NotAuthorized; as for <see cref="Admit"/>.</exception>
     public void CheckFigures(HttpAsker asker)
     {

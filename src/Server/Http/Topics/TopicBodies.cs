@@ -29,7 +29,7 @@ internal enum BacklogRule
 /// <summary>What can be set of a topic.</summary>
 internal sealed record TopicSettingsBody(
     [property: Description("1 or more; grows only")] int? QueueCount = null,
-    [property: Description("Messages older than so many ms may go; 0: for ever")] long? RetentionMs = null,
+    [property: Description("Messages older than so many ms may go; 0: without end")] long? RetentionMs = null,
     [property: Description("Bytes that are kept over all queues; 0: no bound")] long? RetentionBytes = null,
     [property: Description("Messages that are kept of each queue; 0: no bound")] long? RetentionCount = null,
     [property: Description("Largest body in bytes, within the broker's limit")] int? MaxMessageBytes = null,
