@@ -91,20 +91,22 @@ internal static class NearNames
         $"Did you mean {string.Join(" or ", names.Select(static name => $"'{name}'"))}?";
 
     /// <summary>Those that differ from a name in few letters, or in case alone.</summary>
-    internal static string[] Nearest(string name, IEnumerable<string> candidates)
-    {
-        int most = Math.Max(1, Math.Min(3, name.Length / 3));
-        return
-        [
-            .. candidates
-                .Select(candidate => (Candidate: candidate, Distance: DistanceOf(name, candidate)))
-                .Where(one => one.Distance <= most && one.Candidate != name)
-                .OrderBy(static one => one.Distance)
-                .ThenBy(static one => one.Candidate, StringComparer.Ordinal)
-                .Take(MostNames)
-                .Select(static one => one.Candidate),
-        ];
-    }
+    internal static string[] Nearest(string name, IEnumerable<string> candidates) =>
+    [
+        .. Within(name, candidates, Math.Max(1, Math.Min(3, name.Length / 3)))
+            .Take(MostNames).Select(static one => one.Candidate),
+    ];
+
+    /// <summary>Other words than one that are made of it by so many changes, the nearest first, equally near ones in
+    /// ordinal order.</summary>
+    internal static IEnumerable<(string Candidate, int Distance)> Within(
+        string word, IEnumerable<string> candidates, int most) =>
+        candidates
+            .Where(candidate => candidate != word)
+            .Select(candidate => (Candidate: candidate, Distance: DistanceOf(word, candidate)))
+            .Where(one => one.Distance <= most)
+            .OrderBy(static one => one.Distance)
+            .ThenBy(static one => one.Candidate, StringComparer.Ordinal);
 
     /// <summary>Letters to insert, to leave out, to change or to swap with their neighbour; case does not
     /// count.</summary>

@@ -39,13 +39,13 @@ public sealed class GroupCommandTests : CommandTest
 
         JsonElement group = await JsonOfAsync("group", "describe", "billing");
         Assert.Equal(
-            ["group", "kind", "state", "generation", "members", "queues"],
+            ["group", "kind", "state", "backlog", "generation", "members", "queues"],
             group.EnumerateObject().Select(property => property.Name));
         JsonElement queue = Assert.Single(group.GetProperty("queues").EnumerateArray());
         Assert.Equal(
             [
-                "topic", "queue", "owner", "target", "instance", "committed", "committedTime", "start", "end", "lag",
-                "lagMs",
+                "topic", "queue", "owner", "target", "instanceId", "committed", "committedTime", "start", "end", "lag",
+                "lagMs", "instance",
             ],
             queue.EnumerateObject().Select(property => property.Name));
         Assert.Equal(

@@ -86,7 +86,7 @@ internal static class QuotaCommands
             await using EQueueClient client = options.CreateClient(parsed);
             await client.Admin.SetQuotaAsync(quota, cancellationToken);
             if (options.IsJson(parsed))
-                Write(streams.Output, quota);
+                JsonLine.WriteBody(streams.Output, QuotaBody.Of(quota));
             else
                 await streams.Error.WriteLineAsync($"set the quota of {Text(quota.Kind)} {quota.Name}");
             return ExitCode.Done;
@@ -113,7 +113,7 @@ internal static class QuotaCommands
             if (parsed.GetValue(preview))
             {
                 if (options.IsJson(parsed))
-                    Write(streams.Output, found);
+                    JsonLine.WriteBody(streams.Output, QuotaBody.Of(found));
                 await streams.Error.WriteLineAsync(
                     $"the quota of {Text(quota.Kind)} {quota.Name} would be removed; nothing was changed");
                 return ExitCode.Done;
@@ -121,7 +121,7 @@ internal static class QuotaCommands
 
             await client.Admin.SetQuotaAsync(quota, cancellationToken);
             if (options.IsJson(parsed))
-                Write(streams.Output, quota);
+                JsonLine.WriteBody(streams.Output, QuotaBody.Of(quota));
             else
                 await streams.Error.WriteLineAsync($"removed the quota of {Text(quota.Kind)} {quota.Name}");
             return ExitCode.Done;
@@ -139,7 +139,7 @@ internal static class QuotaCommands
             if (options.IsJson(parsed))
             {
                 foreach (Quota quota in quotas)
-                    Write(streams.Output, quota);
+                    JsonLine.WriteBody(streams.Output, QuotaBody.Of(quota));
                 return ExitCode.Done;
             }
 
@@ -163,15 +163,6 @@ internal static class QuotaCommands
 
     private static Option<long?> Rate(string name, string description) =>
         new(name) { Description = description, HelpName = "SIZE", CustomParser = SizeText.Parse };
-
-    private static void Write(Stream output, Quota quota) => JsonLine.Write(output, json =>
-    {
-        json.WriteString("kind", Text(quota.Kind));
-        json.WriteString("name", quota.Name);
-        json.WriteNumber("produceBytesPerSecond", quota.ProduceBytes);
-        json.WriteNumber("fetchBytesPerSecond", quota.FetchBytes);
-        json.WriteNumber("requestsPerSecond", quota.Requests);
-    });
 
     private static string Text(QuotaKind kind) => kind == QuotaKind.Client ? Client : Topic;
 }

@@ -153,15 +153,7 @@ internal static class TopicCommands
 
             var output = new BufferedStream(streams.Output);
             foreach (TopicListing topic in topics)
-            {
-                JsonLine.Write(output, json =>
-                {
-                    json.WriteString("topic", topic.Topic);
-                    json.WriteString("id", topic.Id.Value);
-                    json.WriteNumber("queueCount", topic.QueueCount);
-                });
-            }
-
+                JsonLine.WriteBody(output, TopicSummary.Of(topic));
             await output.FlushAsync(cancellationToken);
             return ExitCode.Done;
         });

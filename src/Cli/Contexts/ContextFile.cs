@@ -1,5 +1,6 @@
 using System.Text.Json;
 using System.Text.Json.Serialization;
+using EQueue.Client;
 
 namespace EQueue.Cli.Contexts;
 
@@ -37,19 +38,11 @@ internal sealed class ContextFile(Func<string, string?> variable)
         catch (Exception exception)
             when (exception is JsonException or ArgumentException or UnauthorizedAccessException)
         {
+            string? place = exception is JsonException json ? JsonPlace.Explain(json, "line") : null;
             throw new UsageException(
-                $"The contexts in {Path} cannot be read: {Explain(exception)} Mend the file, or remove it and add them "
-                + "again.");
+                $"The contexts in {Path} cannot be read: {place ?? exception.Message} Mend the file, or remove it and "
+                + "add them again.");
         }
-    }
-
-    /// <summary>Lines and columns from 1, as editors count; the exception's own words count from 0.</summary>
-    private static string Explain(Exception exception)
-    {
-        if (exception is not JsonException { LineNumber: { } line, BytePositionInLine: { } column })
-            return exception.Message;
-        string why = exception.Message.Split(" LineNumber:")[0].Split(" Path:")[0];
-        return $"line {line + 1}, column {column + 1}: {why}";
     }
 
     /// <summary>Puts a new file in place of the old one, in one step.</summary>

@@ -1,4 +1,3 @@
-using System.Text.Json;
 using EQueue.Client;
 using EQueue.Protocol;
 
@@ -25,15 +24,7 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
 
         var output = new BufferedStream(streams.Output);
         foreach (GroupListing group in groups)
-        {
-            JsonLine.Write(output, json =>
-            {
-                json.WriteString("group", group.Group);
-                json.WriteString("kind", Text(group.Kind));
-                json.WriteString("state", Text(group.State));
-                json.WriteNumber("memberCount", group.MemberCount);
-            });
-        }
+            JsonLine.WriteBody(output, GroupSummary.Of(group));
 
         output.Flush();
     }
@@ -43,7 +34,7 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
     {
         if (isJson)
         {
-            JsonLine.Write(streams.Output, json => WriteFields(json, name, group));
+            JsonLine.WriteBody(streams.Output, new GroupLine(name, group));
             return;
         }
 
@@ -91,17 +82,7 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
         }
 
         foreach (ResetQueue queue in queues)
-        {
-            JsonLine.Write(streams.Output, json =>
-            {
-                json.WriteString("topic", queue.Topic);
-                json.WriteNumber("queue", queue.Number);
-                WriteNumberOrNull(json, "from", queue.From.Value);
-                WriteNumberOrNull(json, "to", queue.To.Value);
-                json.WriteString("error", queue.Error == ErrorCode.None ? null : queue.Error.ToString());
-                json.WriteBoolean("preview", isPreview);
-            });
-        }
+            JsonLine.WriteBody(streams.Output, new ResetQueueLine(queue, isPreview));
     }
 
     /// <summary>Tells what would go with a group, or with its progress in one topic.</summary>
@@ -145,86 +126,6 @@ internal sealed class GroupWriter(CliStreams streams, bool isJson)
     }
 
     private static string NameOf(MemberDescription member) => member.InstanceId ?? member.Client;
-
-    private static void WriteFields(Utf8JsonWriter json, string name, GroupDescription group)
-    {
-        json.WriteString("group", name);
-        json.WriteString("kind", Text(group.Kind));
-        json.WriteString("state", Text(group.State));
-        json.WriteNumber("generation", group.Generation.Value);
-        json.WriteStartArray("members");
-        foreach (MemberDescription member in group.Members)
-            WriteMember(json, member);
-        json.WriteEndArray();
-        json.WriteStartArray("queues");
-        foreach (GroupQueueDescription queue in group.Queues)
-            WriteQueue(json, group, queue);
-        json.WriteEndArray();
-    }
-
-    private static void WriteMember(Utf8JsonWriter json, MemberDescription member)
-    {
-        json.WriteStartObject();
-        json.WriteString("member", member.Member);
-        json.WriteString("instance", member.InstanceId);
-        json.WriteString("client", member.Client);
-        json.WriteString("address", member.Address.Length == 0 ? null : member.Address);
-        json.WriteNumber("sessionTimeoutMs", (long)member.SessionTimeout.TotalMilliseconds);
-        json.WriteNumber("sinceLastCallMs", (long)member.SinceLastCall.TotalMilliseconds);
-        json.WriteStartArray("topics");
-        foreach (TopicSubscription subscription in member.Subscriptions)
-        {
-            json.WriteStartObject();
-            json.WriteString("topic", subscription.Topic);
-            json.WriteStartArray("tags");
-            foreach (string tag in subscription.Tags)
-                json.WriteStringValue(tag);
-            json.WriteEndArray();
-            json.WriteEndObject();
-        }
-
-        json.WriteEndArray();
-        json.WriteNumber("ownedCount", member.OwnedCount);
-        json.WriteNumber("pendingCount", member.PendingCount);
-        json.WriteEndObject();
-    }
-
-    private static void WriteQueue(Utf8JsonWriter json, GroupDescription group, GroupQueueDescription queue)
-    {
-        json.WriteStartObject();
-        json.WriteString("topic", queue.Topic);
-        json.WriteNumber("queue", queue.Number);
-        WriteMemberOrNull(json, "owner", group, queue.Owner);
-        WriteMemberOrNull(json, "target", group, queue.Target);
-        json.WriteString("instance", queue.InstanceId);
-        WriteNumberOrNull(json, "committed", queue.Committed.Value);
-        json.WriteString(
-            "committedTime",
-            queue.CommittedMs < 0
-                ? null
-                : BodyTime.Text(DateTimeOffset.FromUnixTimeMilliseconds(queue.CommittedMs)));
-        json.WriteNumber("start", queue.Start.Value);
-        json.WriteNumber("end", queue.End.Value);
-        json.WriteNumber("lag", queue.Lag);
-        WriteNumberOrNull(json, "lagMs", queue.LagMs);
-        json.WriteEndObject();
-    }
-
-    private static void WriteMemberOrNull(Utf8JsonWriter json, string name, GroupDescription group, int member)
-    {
-        if (member < 0 || member >= group.Members.Count)
-            json.WriteNull(name);
-        else
-            json.WriteString(name, group.Members[member].Member);
-    }
-
-    private static void WriteNumberOrNull(Utf8JsonWriter json, string name, long value)
-    {
-        if (value < 0)
-            json.WriteNull(name);
-        else
-            json.WriteNumber(name, value);
-    }
 
     private static string Count(int count, string what) => count == 1 ? $"1 {what}" : $"{count} {what}s";
 

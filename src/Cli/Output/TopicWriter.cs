@@ -1,4 +1,3 @@
-using System.Text.Json;
 using EQueue.Client;
 using EQueue.Protocol;
 
@@ -19,7 +18,7 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
     {
         if (isJson)
         {
-            JsonLine.Write(streams.Output, json => WriteFields(json, topic));
+            JsonLine.WriteBody(streams.Output, new TopicLine(topic));
             return;
         }
 
@@ -82,6 +81,14 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
         await streams.Output.FlushAsync(CancellationToken.None);
     }
 
+    /// <summary>A policy as the command line calls it.</summary>
+    public static string Word(BacklogPolicy? policy) => policy switch
+    {
+        BacklogPolicy.Reject => "reject",
+        BacklogPolicy.DropOldest => "drop-oldest",
+        _ => "block",
+    };
+
     private void WriteRows()
     {
         TableWriter.Write(streams, Columns, _rows);
@@ -120,45 +127,6 @@ internal sealed class TopicWriter(CliStreams streams, bool isJson)
 
     private static string SizeBound(long? value, bool isForPeople) => value is > 0 && isForPeople
         ? HumanText.Size(value.Value) : $"{Bound(value)} bytes";
-
-    private static string Word(BacklogPolicy? policy) => policy switch
-    {
-        BacklogPolicy.Reject => "reject",
-        BacklogPolicy.DropOldest => "drop-oldest",
-        _ => "block",
-    };
-
-    private static void WriteFields(Utf8JsonWriter json, TopicDescription topic)
-    {
-        json.WriteString("topic", topic.Topic);
-        json.WriteString("id", topic.Id.Value);
-        json.WriteString("createdTime", BodyTime.Text(DateTimeOffset.FromUnixTimeMilliseconds(topic.CreatedMs)));
-        json.WriteNumber("queueCount", topic.Settings.QueueCount ?? topic.Queues.Count);
-        json.WriteNumber("retentionAgeMs", (long)(topic.Settings.RetentionAge ?? TimeSpan.Zero).TotalMilliseconds);
-        json.WriteNumber("retentionBytes", topic.Settings.RetentionBytes ?? 0);
-        json.WriteNumber("retentionCount", topic.Settings.RetentionCount ?? 0);
-        json.WriteNumber("maxMessageBytes", topic.Settings.MaxMessageBytes ?? 0);
-        json.WriteNumber("maxBacklogMessages", topic.Settings.MaxBacklogMessages ?? 0);
-        json.WriteNumber("maxBacklogBytes", topic.Settings.MaxBacklogBytes ?? 0);
-        json.WriteString("backlogPolicy", Word(topic.Settings.BacklogPolicy));
-        json.WriteString("backlogGroups", topic.Settings.BacklogGroups ?? "");
-        json.WriteStartArray("queues");
-        foreach (QueueDescription queue in topic.Queues)
-        {
-            json.WriteStartObject();
-            json.WriteNumber("queue", queue.Number);
-            json.WriteNumber("start", queue.Start.Value);
-            json.WriteNumber("end", queue.End.Value);
-            json.WriteNumber("storedBytes", queue.StoredBytes);
-            json.WriteString("lastStoredTime", LastStored(queue));
-            json.WriteBoolean("writable", queue.State.HasFlag(QueueState.Writable));
-            json.WriteBoolean("readable", queue.State.HasFlag(QueueState.Readable));
-            json.WriteBoolean("drained", queue.State.HasFlag(QueueState.Drained));
-            json.WriteEndObject();
-        }
-
-        json.WriteEndArray();
-    }
 
     private static string? LastStored(QueueDescription queue) => queue.LastStoredMs == 0
         ? null : BodyTime.Text(DateTimeOffset.FromUnixTimeMilliseconds(queue.LastStoredMs));

@@ -1,3 +1,5 @@
+using EQueue.Client;
+
 namespace EQueue.Server.Configuration;
 
 /// <summary>Finds the name that was probably meant by one that does not exist.</summary>
@@ -21,36 +23,6 @@ internal static class NearName
         if (all.Where(name => name.EndsWith(ending, StringComparison.OrdinalIgnoreCase)).ToArray() is [{ } only])
             return only;
         int most = Math.Clamp(wrong.Length / 3, 1, 4);
-        return all
-            .Select(name => (Name: name, Changes: CountChanges(wrong.ToUpperInvariant(), name.ToUpperInvariant())))
-            .Where(one => one.Changes <= most)
-            .OrderBy(static one => one.Changes)
-            .ThenBy(static one => one.Name, StringComparer.Ordinal)
-            .Select(static one => one.Name)
-            .FirstOrDefault();
-    }
-
-    /// <summary>Letters added, left out, replaced, or swapped with the next one: the optimal string alignment
-    /// distance.</summary>
-    public static int CountChanges(string one, string other)
-    {
-        int[,] changes = new int[one.Length + 1, other.Length + 1];
-        for (int i = 0; i <= one.Length; i++)
-            changes[i, 0] = i;
-        for (int j = 0; j <= other.Length; j++)
-            changes[0, j] = j;
-        for (int i = 1; i <= one.Length; i++)
-        {
-            for (int j = 1; j <= other.Length; j++)
-            {
-                int least = Math.Min(changes[i - 1, j] + 1, changes[i, j - 1] + 1);
-                least = Math.Min(least, changes[i - 1, j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1));
-                if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
-                    least = Math.Min(least, changes[i - 2, j - 2] + 1);
-                changes[i, j] = least;
-            }
-        }
-
-        return changes[one.Length, other.Length];
+        return NearNames.Within(wrong, all, most).Select(static one => one.Candidate).FirstOrDefault();
     }
 }

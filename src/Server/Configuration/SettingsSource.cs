@@ -1,5 +1,6 @@
 using System.Text.Json;
 using EQueue.Broker;
+using EQueue.Client;
 using EQueue.MessageStore;
 
 namespace EQueue.Server.Configuration;

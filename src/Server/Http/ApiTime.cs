@@ -2,13 +2,11 @@ using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
 
-/// <summary>Times in bodies and parameters: ISO 8601, written in UTC.</summary>
+/// <summary>Times in requests: ISO 8601.</summary>
 internal static class ApiTime
 {
     /// <summary>What a time in a request may look like.</summary>
     public const string Allowed = "a time in ISO 8601, such as 2026-01-31T10:00:00Z";
-
-    public static DateTime Of(long unixMs) => RecordTime.ToInstant(unixMs).UtcDateTime;
 
     /// <summary>Reads a time as <see cref="RecordTime.TryRead"/>, and so the command line, takes it.</summary>
     public static bool TryReadMs(string text, out long unixMs)

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
@@ -39,7 +40,7 @@ internal sealed class FigureRoutes(LiveFigures live, TimeProvider time)
             (long)hello.Incarnation,
             hello.MaxMessageBytes,
             hello.MaxBatchBytes,
-            ApiTime.Of(hello.ServerTimeMs));
+            BodyTime.Of(hello.ServerTimeMs));
     }
 
     private static async Task<StatsBody> ReadStatsAsync(ApiCall call)

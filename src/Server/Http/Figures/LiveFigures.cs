@@ -1,3 +1,4 @@
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
@@ -97,7 +98,7 @@ internal sealed record LiveSample(
     /// <param name="before">The earlier one; null = none.</param>
     /// <param name="groups">Those that may be shown.</param>
     public LiveBody Since(LiveSample? before, IReadOnlyList<LiveGroup> groups) => new(
-        ApiTime.Of(Time.ToUnixTimeMilliseconds()),
+        BodyTime.Of(Time.ToUnixTimeMilliseconds()),
         before is null ? null : RatesSince(before),
         new LiveLevels(
             Find("broker.connections"),

@@ -1,3 +1,4 @@
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
@@ -39,13 +40,12 @@ internal static class GroupRoutes
             new ListGroupsRequest(call.Query("after"), (int)call.QueryNumber("limit")!));
         return new GroupPage(
             [
-                .. page.Groups.Select(static group =>
-                    new GroupSummary(group.Group, group.Kind, group.State, group.MemberCount)),
+                .. page.Groups.Select(GroupSummary.Of),
             ],
             page.HasMore);
     }
 
-    private static async Task<GroupBody> DescribeAsync(ApiCall call) => GroupBody.Of(
+    private static async Task<GroupBody> DescribeAsync(ApiCall call) => new GroupBody(
         call.Group,
         await call.InvokeAsync(new DescribeGroupRequest(call.Group, call.Query("topic"), call.QueryFlag("ages"))));
 
@@ -64,12 +64,7 @@ internal static class GroupRoutes
         return new ResetResultBody(
             body.Preview,
             [
-                .. response.Queues.Select(static queue => new ResetQueueBody(
-                    queue.Topic,
-                    queue.Number,
-                    queue.From.Value < 0 ? null : queue.From.Value,
-                    queue.To.Value < 0 ? null : queue.To.Value,
-                    queue.Error == ErrorCode.None ? null : queue.Error.ToString())),
+                .. response.Queues.Select(static queue => new ResetQueueBody(queue)),
             ]);
     }
 

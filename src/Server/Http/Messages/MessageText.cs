@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Text;
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
@@ -38,8 +39,8 @@ internal static class MessageText
             properties,
             body,
             bodyBytes,
-            ApiTime.Of(record.TimestampMs),
-            ApiTime.Of(storedMs));
+            BodyTime.Of(record.TimestampMs),
+            BodyTime.Of(storedMs));
     }
 
     private static (string? Text, byte[]? Bytes) Show(ReadOnlySpan<byte> bytes, bool hasValue, bool isBase64)

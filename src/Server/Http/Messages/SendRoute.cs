@@ -100,7 +100,7 @@ internal sealed class SendRoute(TimeProvider time)
     private static ReceiptBody Stored(int queue, in ProduceResult result, int delta) => new(
         queue,
         result.FirstOffset.Value + delta,
-        ApiTime.Of(result.StoredTimeMs),
+        BodyTime.Of(result.StoredTimeMs),
         (DurabilityWish)result.Level,
         Error: null);
 

@@ -1,24 +1,7 @@
-using System.ComponentModel;
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
-
-/// <summary>Of whom a quota is.</summary>
-internal enum QuotaOwner
-{
-    /// <summary>All connections with one client name.</summary>
-    Client = 1,
-
-    /// <summary>All who send to a topic or read it.</summary>
-    Topic = 2,
-}
-
-internal sealed record QuotaBody(
-    [property: Description("Of whom")] QuotaOwner Kind,
-    [property: Description("The client's name or the topic's; *: each that has none of its own")] string Name,
-    [property: Description("0: no bound")] long ProduceBytesPerSecond = 0,
-    [property: Description("0: no bound")] long FetchBytesPerSecond = 0,
-    [property: Description("0: no bound")] long RequestsPerSecond = 0);
 
 internal sealed record QuotaListBody(IReadOnlyList<QuotaBody> Quotas);
 
@@ -47,19 +30,13 @@ internal static class QuotaRoutes
         ListQuotasResponse list = await call.InvokeAsync(new ListQuotasRequest());
         return new QuotaListBody(
         [
-            .. list.Quotas.Select(static quota => new QuotaBody(
-                (QuotaOwner)quota.Kind, quota.Name, quota.ProduceBytes, quota.FetchBytes, quota.Requests)),
+            .. list.Quotas.Select(QuotaBody.Of),
         ]);
     }
 
     private static async Task<QuotaBody> SetAsync(ApiCall call, QuotaBody body)
     {
-        await call.InvokeAsync(new SetQuotaRequest(new Quota(
-            (QuotaKind)body.Kind,
-            body.Name,
-            body.ProduceBytesPerSecond,
-            body.FetchBytesPerSecond,
-            body.RequestsPerSecond)));
+        await call.InvokeAsync(new SetQuotaRequest(body.ToQuota()));
         return body;
     }
 

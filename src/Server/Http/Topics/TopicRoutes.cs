@@ -1,3 +1,4 @@
+using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
@@ -60,28 +61,39 @@ internal static class TopicRoutes
             ? time : throw ApiException.OfValue(name, text, $"begin, end, or {ApiTime.Allowed}"),
     };
 
+    /// <param name="body">What was asked for.</param>
+    /// <param name="at">Where in the request it stands.</param>
+    /// <exception cref="ApiException">An age that cannot be.</exception>
+    private static TopicSettings Read(TopicSettingsBody body, string at)
+    {
+        const long Most = long.MaxValue / TimeSpan.TicksPerMillisecond;
+        return body.RetentionMs is < 0 or > Most
+            ? throw ApiException.OfValue($"{at}retentionMs", $"{body.RetentionMs}", $"0 to {Most}")
+            : body.ToSettings();
+    }
+
     private static async Task<TopicPage> ListAsync(ApiCall call)
     {
         ListTopicsResponse page = await call.InvokeAsync(
             new ListTopicsRequest(call.Query("after"), (int)call.QueryNumber("limit")!));
         return new TopicPage(
-            [.. page.Topics.Select(static topic => new TopicSummary(topic.Topic, topic.Id.Value, topic.QueueCount))],
+            [.. page.Topics.Select(TopicSummary.Of)],
             page.HasMore);
     }
 
     private static async Task<TopicBody> CreateAsync(ApiCall call, CreateTopicBody body)
     {
-        TopicSettings settings = body.Settings?.ToSettings("settings.") ?? TopicSettings.None;
+        TopicSettings settings = body.Settings is { } wanted ? Read(wanted, "settings.") : TopicSettings.None;
         TopicDescription made = await call.InvokeAsync(new CreateTopicRequest(body.Topic, settings));
         call.Http.Response.Headers.Location = $"{Topics}/{made.Topic}";
-        return TopicBody.Of(made);
+        return new TopicBody(made);
     }
 
     private static async Task<TopicBody> DescribeAsync(ApiCall call) =>
-        TopicBody.Of(await call.InvokeAsync(new DescribeTopicRequest(call.Topic)));
+        new TopicBody(await call.InvokeAsync(new DescribeTopicRequest(call.Topic)));
 
     private static async Task<TopicBody> AlterAsync(ApiCall call, TopicSettingsBody body) =>
-        TopicBody.Of(await call.InvokeAsync(new AlterTopicRequest(call.Topic, body.ToSettings(""))));
+        new TopicBody(await call.InvokeAsync(new AlterTopicRequest(call.Topic, Read(body, ""))));
 
     private static Task DeleteAsync(ApiCall call) => call.InvokeAsync(new DeleteTopicRequest(call.Topic));
 
@@ -93,7 +105,7 @@ internal static class TopicRoutes
             | (body.Readable is null ? QueueState.None : QueueState.Readable);
         QueueState state = (body.Writable == true ? QueueState.Writable : QueueState.None)
             | (body.Readable == true ? QueueState.Readable : QueueState.None);
-        return TopicBody.Of(await call.InvokeAsync(new AlterQueuesRequest(call.Topic, body.Queues, mask, state)));
+        return new TopicBody(await call.InvokeAsync(new AlterQueuesRequest(call.Topic, body.Queues, mask, state)));
     }
 
     private static async Task<OffsetsBody> FindOffsetsAsync(ApiCall call)
