@@ -76,72 +76,32 @@ public sealed class BrokerOpening : IAsyncDisposable
     public async Task<EQueueBroker> StartAsync(RemotingServer? listener, CancellationToken cancellationToken)
     {
         _isTaken = true;
-        (BrokerOptions options, QueueStore store, BrokerState state) = (_options, Store, _state);
-        (GuardedLogger logger, TimeProvider time) = (_logger, _time);
-        BacklogTable? backlogs = null;
-        TopicCatalogue? catalogue = null;
-        FetchHandler? fetch = null;
-        HeartbeatHandler? heartbeats = null;
-        QuotaTable? quotas = null;
-        SecurityParts? security = null;
+        var context = new ModuleContext(_options, Store, _state, _time, _logger, _isNode);
+        BrokerModules? modules = null;
         RemotingServer? own = null;
         try
         {
-            var counters = new BrokerCounters();
-            var ledger = new MemoryLedger(options.Limits, store, state.Groups);
-            var rules = new ProgressRules(state.Groups, ledger, options.Limits);
-            var failures = new FailureAnswers(counters, logger);
-            var generations = new GroupGenerations(store.Epoch);
-            var groups = new GroupTable(
-                state.Groups, options.Limits, options.Groups, generations, ledger, store.StoreId);
-            backlogs = new BacklogTable(store, groups, counters, ledger.Parked, time, logger);
-            catalogue = new TopicCatalogue(store, state, backlogs, options, logger);
-            quotas = new QuotaTable(store, state.Quotas, counters, options.Limits, time, logger);
-            await LoadAsync(store, state, catalogue, groups, backlogs, quotas, logger);
-            security = new SecurityParts(
-                store, state.Security, options.Security, ledger.Security, counters, time, logger);
-            await security.Table.KeepMockKeyAsync(CancellationToken.None);
-            fetch = new FetchHandler(
-                store, catalogue, ledger.Sessions, counters, failures, quotas, options.Limits, time, logger);
-            security.Watch(fetch);
-            heartbeats = new HeartbeatHandler(
-                store, catalogue, groups, generations, backlogs, ledger.Members, options, counters, failures, time,
-                logger);
-            var stats = new StatsHandler(store, catalogue, groups, backlogs, ledger, counters, security.Audit, time);
-            var progress = new ProgressWriter(store, heartbeats, backlogs);
-            var remover = new GroupRemover(progress);
-            var commits = new CommitHandler(
-                store, state.Groups, catalogue, groups, heartbeats, backlogs, rules, counters, failures);
-            var admin = new GroupAdminHandler(
-                store, state.Groups, catalogue, groups, generations, heartbeats, progress, remover, rules,
-                ledger.Requests,
-                logger);
-            var dispatcher = new Dispatcher(
-                new HelloHandler(store, options, security, time, _isNode),
-                new TopicHandler(store, catalogue, groups, heartbeats),
-                new ProduceHandler(store, catalogue, backlogs, quotas, counters, options, time),
-                fetch, new OffsetHandler(store, catalogue), new HistoryHandler(store, catalogue), commits, heartbeats,
-                admin, stats, new QuotaHandler(quotas), security, new AuditFacts(catalogue, quotas, security.Table),
-                quotas, ledger, counters, failures, options, logger);
-            own = listener is null ? new RemotingServer(ToRemoting(options, logger), dispatcher, _loggers) : null;
-            ledger.Include(own ?? listener!);
+            modules = new BrokerModules(context);
+            await modules.LoadAsync();
+            var dispatcher = new Dispatcher(context, modules);
+            own = listener is null ? new RemotingServer(ToRemoting(_options, _logger), dispatcher, _loggers) : null;
+            RemotingServer serving = own ?? listener!;
+            context.Ledger.Include(serving);
             if (own is not null)
                 await own.StartAsync(cancellationToken);
-            LogStart(logger, options, store, catalogue, groups, own ?? listener!);
-            var deletions = new DeletionWatch(catalogue, groups, time, logger);
-            store.DeletionWatch = deletions;
-            var retention = new RetentionLoop(store, catalogue, backlogs, deletions, options.Topics, time, logger);
-            var expiry = new GroupExpiry(store, groups, remover, options.Groups, counters, time, logger);
-            StartLoops(options, heartbeats, retention, expiry, security);
-            var parts = new BrokerParts(
-                store, catalogue, groups, backlogs, ledger, counters, security.Audit, options, time, logger);
-            return new EQueueBroker(
-                options, logger, store, backlogs, catalogue, fetch, heartbeats, ledger, quotas, security, stats,
-                new BrokerMeter(parts), retention, expiry, dispatcher, own ?? listener!, ownsListener: own is not null);
+            LogStart(context, modules, serving);
+            modules.Start();
+            return new EQueueBroker(context, modules, dispatcher, serving, ownsListener: own is not null);
         }
         catch
         {
-            await GiveUpAsync(own, store, [fetch, heartbeats, quotas, security, catalogue, backlogs, logger]);
+            if (own is not null)
+                await own.DisposeAsync();
+            if (modules is not null)
+                await modules.CloseAsync();
+            else
+                await Store.DisposeAsync();
+            _logger.Dispose();
             throw;
         }
     }
@@ -177,62 +137,15 @@ public sealed class BrokerOpening : IAsyncDisposable
     private static BrokerOptions Fit(BrokerOptions options) =>
         options with { Limits = options.Limits.ForMemory(MemoryFacts.Read().UsableBytes, options.Store) };
 
-    private static async Task GiveUpAsync(RemotingServer? server, QueueStore store, IDisposable?[] parts)
-    {
-        if (server is not null)
-            await server.DisposeAsync();
-        foreach (IDisposable? part in parts)
-            part?.Dispose();
-        await store.DisposeAsync();
-    }
-
-    private static async Task LoadAsync(
-        QueueStore store,
-        BrokerState state,
-        TopicCatalogue catalogue,
-        GroupTable groups,
-        BacklogTable backlogs,
-        QuotaTable quotas,
-        ILogger logger)
-    {
-        catalogue.Load();
-        quotas.Load();
-        await GroupProgress.MendAsync(store, state.Groups, logger);
-        int forgotten = groups.Load(catalogue);
-        if (forgotten > 0)
-            logger.OffsetsForgotten(forgotten);
-        foreach (Topic topic in catalogue.Topics)
-            await backlogs.MeasureAsync(topic.Backlog, topic.Queues);
-    }
-
-    private static void LogStart(
-        ILogger logger,
-        BrokerOptions options,
-        QueueStore store,
-        TopicCatalogue catalogue,
-        GroupTable groups,
-        RemotingServer server) => logger.Started(
-            store.StoreId,
-            Path.GetFullPath(options.DataDirectory),
+    private static void LogStart(ModuleContext context, BrokerModules modules, RemotingServer server) =>
+        context.Logger.Started(
+            context.Store.StoreId,
+            Path.GetFullPath(context.Options.DataDirectory),
             server.LocalEndPoint,
-            store.Epoch,
-            catalogue.Count,
-            catalogue.QueueCount,
-            groups.Count);
-
-    private static void StartLoops(
-        BrokerOptions options,
-        HeartbeatHandler heartbeats,
-        RetentionLoop retention,
-        GroupExpiry expiry,
-        SecurityParts security)
-    {
-        heartbeats.Start();
-        security.Start();
-        retention.Start();
-        if (options.Groups.OffsetRetention > TimeSpan.Zero)
-            expiry.Start();
-    }
+            context.Store.Epoch,
+            modules.Topics.Count,
+            modules.Topics.QueueCount,
+            modules.Groups.Table.Count);
 
     private static RemotingServerOptions ToRemoting(BrokerOptions options, ILogger logger) => new()
     {

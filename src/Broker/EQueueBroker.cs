@@ -12,63 +12,27 @@ namespace EQueue.Broker;
 /// <remarks>Thread-safe. Several brokers may live in one process, each with a data directory of its own.</remarks>
 public sealed class EQueueBroker : IAsyncDisposable
 {
-    private readonly BrokerOptions _options;
-    private readonly GuardedLogger _logger;
-    private readonly QueueStore _store;
-    private readonly BacklogTable _backlogs;
-    private readonly TopicCatalogue _catalogue;
-    private readonly FetchHandler _fetch;
-    private readonly HeartbeatHandler _heartbeats;
-    private readonly MemoryLedger _ledger;
-    private readonly QuotaTable _quotas;
-    private readonly SecurityParts _security;
-    private readonly StatsHandler _stats;
-    private readonly BrokerMeter _meter;
-    private readonly RetentionLoop _retention;
-    private readonly GroupExpiry _expiry;
+    private readonly ModuleContext _context;
+    private readonly BrokerModules _modules;
+    private readonly Dispatcher _dispatcher;
     private readonly RemotingServer? _listener;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lifetime = new();
     private readonly Task _watch;
     private Task? _stop;
 
+    /// <param name="context">What its modules share.</param>
+    /// <param name="modules">Started, and now the broker's to stop.</param>
+    /// <param name="dispatcher">Serves the listener.</param>
+    /// <param name="listener">Has started.</param>
+    /// <param name="ownsListener">Whether the broker stops it.</param>
     internal EQueueBroker(
-        BrokerOptions options,
-        GuardedLogger logger,
-        QueueStore store,
-        BacklogTable backlogs,
-        TopicCatalogue catalogue,
-        FetchHandler fetch,
-        HeartbeatHandler heartbeats,
-        MemoryLedger ledger,
-        QuotaTable quotas,
-        SecurityParts security,
-        StatsHandler stats,
-        BrokerMeter meter,
-        RetentionLoop retention,
-        GroupExpiry expiry,
-        IConnectionHandler handler,
-        RemotingServer listener,
-        bool ownsListener)
+        ModuleContext context, BrokerModules modules, Dispatcher dispatcher, RemotingServer listener, bool ownsListener)
     {
-        _options = options;
-        _logger = logger;
-        _store = store;
-        _backlogs = backlogs;
-        _catalogue = catalogue;
-        _fetch = fetch;
-        _heartbeats = heartbeats;
-        _ledger = ledger;
-        _quotas = quotas;
-        _security = security;
-        _stats = stats;
-        _meter = meter;
-        _retention = retention;
-        _expiry = expiry;
+        (_context, _modules, _dispatcher) = (context, modules, dispatcher);
         _listener = ownsListener ? listener : null;
-        Handler = handler;
         EndPoint = listener.LocalEndPoint;
-        StoreId = store.StoreId;
+        StoreId = context.Store.StoreId;
         _watch = WatchStoreAsync();
     }
 
@@ -80,7 +44,7 @@ public sealed class EQueueBroker : IAsyncDisposable
 
     /// <summary>Serves the connections of a listener that the broker does not own; each must be told that it was
     /// opened before a frame of it, and that it has ended.</summary>
-    public IConnectionHandler Handler { get; }
+    public IConnectionHandler Handler => _dispatcher;
 
     /// <summary>The data directory, always the same. It also names the broker.</summary>
     public Guid StoreId { get; }
@@ -109,18 +73,18 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// <summary>
     /// The broker's own figures, as the Stats operation gives them; docs/protocol.md lists their names.
     /// </summary>
-    public StatsResponse CollectStats() => new(_stats.Collect(static _ => true));
+    public StatsResponse CollectStats() => new(_modules.Stats.Collect(static _ => true));
 
     /// <summary>The figures without those of topics that the caller may not see.</summary>
     /// <param name="asker">Who is to see them.</param>
     public StatsResponse CollectStats(Admission asker)
     {
         ArgumentNullException.ThrowIfNull(asker);
-        return new StatsResponse(_stats.Collect(topic => asker.MaySee(ResourceKind.Topic, topic)));
+        return new StatsResponse(_modules.Stats.Collect(topic => asker.MaySee(ResourceKind.Topic, topic)));
     }
 
     /// <summary>Requests since the start.</summary>
-    public long RequestCount => _stats.Requests;
+    public long RequestCount => _modules.Stats.Requests;
 
     /// <summary>Takes memory for a request that came by another way than a connection, such as HTTP; waits until there
     /// is some (<see cref="LimitOptions.AdminBytes"/>). More than there is at all is given to one that is
@@ -128,13 +92,16 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// <param name="bytes">What it may take, to be given back with <see cref="GiveAdminMemory"/>.</param>
     /// <param name="cancellationToken">Ends the wait; nothing is taken.</param>
     public ValueTask TakeAdminMemoryAsync(long bytes, CancellationToken cancellationToken) =>
-        _ledger.Admin.TakeAsync(bytes, cancellationToken);
+        _context.Ledger.Admin.TakeAsync(bytes, cancellationToken);
 
     /// <summary>What all such requests may take (<see cref="LimitOptions.AdminBytes"/>).</summary>
-    public long AdminMemoryBytes => _ledger.Admin.MaxBytes;
+    public long AdminMemoryBytes => _context.Ledger.Admin.MaxBytes;
+
+    /// <summary>What the broker can be asked for.</summary>
+    internal OperationTable Operations => _dispatcher.Operations;
 
     /// <summary>Bytes of a message at most (<see cref="LimitOptions.MaxMessageBytes"/>).</summary>
-    public int MaxMessageBytes => _options.Limits.MaxMessageBytes;
+    public int MaxMessageBytes => _context.Limits.MaxMessageBytes;
 
     /// <summary>Finds out who asks over HTTP, as Hello does for connections.</summary>
     /// <param name="place">Where the peer is.</param>
@@ -145,24 +112,24 @@ public sealed class EQueueBroker : IAsyncDisposable
     /// <returns>Who it is, for one request; the caller disposes it when that is answered.</returns>
     /// <exception cref="EQueueException">AuthenticationFailed, Unauthenticated.</exception>
     public Admission AdmitHttp(PeerPlace place, uint? userId, string? token, string address, string client) =>
-        _security.Admit(new PeerFacts(place, userId, null, place != PeerPlace.Remote, address), token, client);
+        _modules.Security.Admit(new PeerFacts(place, userId, null, place != PeerPlace.Remote, address), token, client);
 
     /// <summary>Gives back what <see cref="TakeAdminMemoryAsync"/> took.</summary>
-    public void GiveAdminMemory(long bytes) => _ledger.Admin.Give(bytes);
+    public void GiveAdminMemory(long bytes) => _context.Ledger.Admin.Give(bytes);
 
     /// <summary>Whether messages are refused at the moment because the volume is full, or nearly; readers are
     /// served. The broker looks anew every second.</summary>
-    public bool IsReadOnly => _store.Figures.IsReadOnly;
+    public bool IsReadOnly => _context.Store.Figures.IsReadOnly;
 
     /// <summary>For how long a write of the store has not ended, when that is so long that the disk must be taken to
     /// hang; zero while it does not.</summary>
-    public TimeSpan StalledFor => _store.Figures is { IsStalled: true } figures
+    public TimeSpan StalledFor => _context.Store.Figures is { IsStalled: true } figures
         ? TimeSpan.FromMilliseconds(figures.OldestDiskCallMs)
         : TimeSpan.Zero;
 
     /// <summary>Segments of the log that have gone or cannot be read since the start: their messages are lost for
     /// readers, the rest is served.</summary>
-    public int LostSegments => _store.Figures.SegmentsLost;
+    public int LostSegments => _context.Store.Figures.SegmentsLost;
 
     /// <summary>Changes what topics are made of from now on; topics that exist stay as they are.</summary>
     /// <param name="topics">How often retention runs is not taken up.</param>
@@ -170,8 +137,8 @@ public sealed class EQueueBroker : IAsyncDisposable
     public void ChangeTopicDefaults(TopicOptions topics)
     {
         ArgumentNullException.ThrowIfNull(topics);
-        topics.Validate(_options.Limits);
-        _catalogue.Defaults = topics;
+        topics.Validate(_context.Limits);
+        _modules.Topics.Defaults = topics;
     }
 
     /// <summary>
@@ -203,34 +170,21 @@ public sealed class EQueueBroker : IAsyncDisposable
         await Task.Yield();
         try
         {
-            _backlogs.Stop();
-            _fetch.Stop();
-            _heartbeats.Stop();
-            _quotas.Throttle.Stop();
+            _modules.StopWaiting();
             if (_listener is not null)
             {
-                await _listener.StopAsync(_options.DrainTimeout, cancellationToken);
+                await _listener.StopAsync(_context.Options.DrainTimeout, cancellationToken);
                 await _listener.DisposeAsync();
             }
         }
         finally
         {
-            await _meter.DisposeAsync();
-            await _retention.DisposeAsync();
-            await _expiry.DisposeAsync();
-            await _security.DisposeAsync();
-            await _store.DisposeAsync();
-            _retention.Deletions.Dispose();
+            await _modules.CloseAsync();
             await _watch;
-            _fetch.Dispose();
-            _heartbeats.Dispose();
-            _quotas.Dispose();
-            _catalogue.Dispose();
-            _backlogs.Dispose();
         }
 
-        _logger.Stopped(StoreId);
-        _logger.Dispose();
+        _context.Logger.Stopped(StoreId);
+        _context.Logger.Dispose();
         _completion.TrySetResult();
     }
 
@@ -238,11 +192,11 @@ public sealed class EQueueBroker : IAsyncDisposable
     {
         try
         {
-            await _store.Completion;
+            await _context.Store.Completion;
         }
         catch (Exception exception)
         {
-            _logger.StoreFaulted(StoreId, exception);
+            _context.Logger.StoreFaulted(StoreId, exception);
             _completion.TrySetException(exception);
         }
     }

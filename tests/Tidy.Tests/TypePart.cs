@@ -93,7 +93,7 @@ internal sealed partial record TypePart(
     }
 
     [GeneratedRegex(
-        @"\b((?<kind>class|struct|interface|enum|record(\s+struct|\s+class)?)\s+|(?<kind>delegate)\s+[^;(]*?\b)"
+        @"\b((?<kind>class|struct|interface|enum|record(\s+struct|\s+class)?)\s+|(?<kind>delegate)\s+[^;(]*\b)"
         + @"(?<name>[A-Z]\w*)\s*(<(?<parameters>[^<>]*)>)?\s*(?=[:({;\s]|$)")]
     private static partial Regex HeadPattern();
 

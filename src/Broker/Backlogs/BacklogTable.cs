@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 
 /// <summary>The topics that bound their backlog, and the batches that wait for room in them.</summary>
 /// <remarks>Thread-safe.</remarks>
-internal sealed class BacklogTable : IDisposable
+internal sealed class BacklogTable : IBrokerModule, IDisposable
 {
     private const int SpansPerQueue = 64;
 
@@ -22,21 +22,15 @@ internal sealed class BacklogTable : IDisposable
     private TaskCompletionSource? _room;
     private bool _isStopping;
 
-    public BacklogTable(
-        QueueStore store,
-        ICommittedProgress progress,
-        BrokerCounters counters,
-        MemoryPool parked,
-        TimeProvider time,
-        ILogger logger)
+    public BacklogTable(ModuleContext context, ICommittedProgress progress)
     {
-        Store = store;
+        Store = context.Store;
         _progress = progress;
-        _counters = counters;
-        _parked = parked;
-        _time = time;
-        _logger = logger;
-        _wheel = new DeadlineWheel<WaitingBatch>(time, OnDue);
+        _counters = context.Counters;
+        _parked = context.Ledger.Parked;
+        _time = context.Time;
+        _logger = context.Logger;
+        _wheel = new DeadlineWheel<WaitingBatch>(context.Time, OnDue);
     }
 
     public QueueStore Store { get; }
@@ -121,7 +115,7 @@ internal sealed class BacklogTable : IDisposable
         if (batch.IsDue)
             OnDue(batch);
         if (peer.IsClosed)
-            EndConnection(peer);
+            OnDisconnected(peer);
     }
 
     /// <summary>A batch that was parked is settled.</summary>
@@ -178,7 +172,7 @@ internal sealed class BacklogTable : IDisposable
     }
 
     /// <summary>Drops what waits of a connection that is gone.</summary>
-    public static void EndConnection(BrokerConnection peer)
+    public void OnDisconnected(BrokerConnection peer)
     {
         foreach (WaitingBatch batch in peer.FindFeature<PeerBatches>()?.ToArray() ?? [])
         {
@@ -247,7 +241,7 @@ internal sealed class BacklogTable : IDisposable
     }
 
     /// <summary>Answers everybody who waits and lets no sender wait any more, so that connections can drain.</summary>
-    public void Stop()
+    public void StopWaiting()
     {
         _isStopping = true;
         foreach (TopicBacklog backlog in _backlogs.Values)

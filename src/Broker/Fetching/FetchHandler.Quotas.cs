@@ -15,9 +15,9 @@ internal sealed partial class FetchHandler
             return false;
 
         // Others of the same client may be served first again and again: not without end.
-        TimeSpan left = QuotaTable.LongestWait - _time.GetElapsedTime(session.LastUsed);
+        TimeSpan left = Throttle.LongestWait - _time.GetElapsedTime(session.LastUsed);
         TimeSpan debt = accounts.FetchDebt < left ? accounts.FetchDebt : left;
-        if (debt < QuotaTable.ShortestWait)
+        if (debt < Throttle.ShortestWait)
             return false;
         _quotas.Throttle.Count(debt);
         PutOff(session, debt);
@@ -44,7 +44,7 @@ internal sealed partial class FetchHandler
 
         maxBytes = ShareOf(accounts, maxBytes);
         TimeSpan debt = accounts.FetchDebt;
-        if (debt < QuotaTable.ShortestWait || _isStopping)
+        if (debt < Throttle.ShortestWait || _isStopping)
             return false;
         _quotas.Throttle.Count(debt);
         session.Rest(queue, debt);

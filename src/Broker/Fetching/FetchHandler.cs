@@ -12,7 +12,7 @@ namespace EQueue.Broker;
 /// the store's signal or the wheel takes it up again, on a thread of the pool or, where little is wanted, on the one
 /// that took the message, behind its own work.
 /// </remarks>
-internal sealed partial class FetchHandler : IRuleObserver, IDisposable
+internal sealed partial class FetchHandler : IBrokerModule, IRuleObserver, IDisposable
 {
     /// <summary>A session may name so many more queues than there are: some may just have been deleted.</summary>
     private const int SpareQueues = 1_000;
@@ -37,29 +37,20 @@ internal sealed partial class FetchHandler : IRuleObserver, IDisposable
     private readonly ConcurrentDictionary<FetchSession, bool> _sessions = new();
     private volatile bool _isStopping;
 
-    public FetchHandler(
-        QueueStore store,
-        TopicCatalogue catalogue,
-        MemoryPool memory,
-        BrokerCounters counters,
-        FailureAnswers failures,
-        QuotaTable quotas,
-        LimitOptions limits,
-        TimeProvider time,
-        ILogger logger)
+    public FetchHandler(ModuleContext context, TopicCatalogue catalogue, QuotaTable quotas)
     {
-        _store = store;
-        _opening = store.History.Opening;
+        _store = context.Store;
+        _opening = context.Store.History.Opening;
         _catalogue = catalogue;
-        _memory = memory;
-        _counters = counters;
-        _failures = failures;
+        _memory = context.Ledger.Sessions;
+        _counters = context.Counters;
+        _failures = context.Failures;
         _quotas = quotas;
-        _limits = limits;
-        _time = time;
-        _logger = logger;
-        _wheel = new DeadlineWheel<FetchSession>(time, OnDue);
-        _holds = new DeadlineWheel<FetchSession>(time, EndHold);
+        _limits = context.Limits;
+        _time = context.Time;
+        _logger = context.Logger;
+        _wheel = new DeadlineWheel<FetchSession>(context.Time, OnDue);
+        _holds = new DeadlineWheel<FetchSession>(context.Time, EndHold);
     }
 
     public ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
@@ -97,14 +88,14 @@ internal sealed partial class FetchHandler : IRuleObserver, IDisposable
             return ValueTask.CompletedTask;
         }
 
-        _quotas.OfClient(peer)?.ChargeRequest();
+        _quotas.ChargeRequest(peer);
         Begin(session, header, request);
         Start(session, maySendHere: true);
         return ValueTask.CompletedTask;
     }
 
     /// <summary>Ends the sessions of a connection that is gone.</summary>
-    public void EndSessions(BrokerConnection peer)
+    public void OnDisconnected(BrokerConnection peer)
     {
         if (peer.FindFeature<PeerSessions>() is not { } sessions)
             return;
@@ -114,7 +105,7 @@ internal sealed partial class FetchHandler : IRuleObserver, IDisposable
     }
 
     /// <summary>Answers what is parked and parks no more, so that connections can drain.</summary>
-    public void Stop()
+    public void StopWaiting()
     {
         _isStopping = true;
         foreach (FetchSession session in _sessions.Keys)

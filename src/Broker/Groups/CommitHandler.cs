@@ -7,19 +7,20 @@ namespace EQueue.Broker;
 
 /// <summary>Progress of groups: commits, which only the owner of a queue may send, and reads.</summary>
 internal sealed class CommitHandler(
-    QueueStore store,
-    StoredGroups state,
+    ModuleContext context,
     TopicCatalogue catalogue,
     GroupTable groups,
     HeartbeatHandler heartbeats,
     BacklogTable backlogs,
-    ProgressRules rules,
-    BrokerCounters counters,
-    FailureAnswers failures)
+    ProgressRules rules)
 {
     private const int MaxCommittedQueues = 10_000;
     private const int MaxCommitBytes = 1 << 20;
     private const int MaxInstances = 1_000;
+
+    private readonly QueueStore _store = context.Store;
+    private readonly StoredGroups _state = context.State.Groups;
+    private readonly BrokerCounters _counters = context.Counters;
 
     public ValueTask<ReadOffsetsResponse> ReadAsync(
         BrokerConnection peer, ReadOffsetsRequest request, CancellationToken cancellationToken)
@@ -47,12 +48,12 @@ internal sealed class CommitHandler(
     /// </summary>
     public async ValueTask CommitAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
-        Interlocked.Increment(ref counters.Commits);
+        Interlocked.Increment(ref _counters.Commits);
         try
         {
-            ErrorCode history = HistoryMarks.Take(store.History.Opening, header.Version, ref payload);
+            ErrorCode history = HistoryMarks.Take(_store.History.Opening, header.Version, ref payload);
             if (history == ErrorCode.DivergingEpoch)
-                throw new EQueueException(history, HistoryMarks.OtherOpening(store.History.Opening));
+                throw new EQueueException(history, HistoryMarks.OtherOpening(_store.History.Opening));
             if (history != ErrorCode.None || !Payload.TryRead(payload.Span, out CommitOffsetsRequest request))
                 throw new EQueueException(ErrorCode.MalformedRequest, $"The {payload.Length} bytes are not a commit.");
             CheckCommit(request);
@@ -74,7 +75,7 @@ internal sealed class CommitHandler(
         }
         catch (Exception exception)
         {
-            failures.Answer(peer, header, exception);
+            context.Failures.Answer(peer, header, exception);
         }
     }
 
@@ -121,7 +122,7 @@ internal sealed class CommitHandler(
                 case AppendStatus.Accepted:
                     return;
                 case AppendStatus.NoRoom:
-                    await store.WaitForRoomAsync(peer.Closed);
+                    await _store.WaitForRoomAsync(peer.Closed);
                     break;
                 case AppendStatus.Nothing:
                     break;
@@ -157,7 +158,7 @@ internal sealed class CommitHandler(
             }
 
             // The waiter may be called before the append returns; it asks for the gate on another thread.
-            AppendStatus status = store.AppendState(entries, waiter);
+            AppendStatus status = _store.AppendState(entries, waiter);
             if (status == AppendStatus.Accepted)
             {
                 group.LastCommit++;
@@ -211,7 +212,7 @@ internal sealed class CommitHandler(
 
     private EQueueException Unknown(CommitOffsetsRequest request)
     {
-        Interlocked.Increment(ref counters.FencedCommits);
+        Interlocked.Increment(ref _counters.FencedCommits);
         return HeartbeatRules.UnknownMember(request.Group, request.Member);
     }
 
@@ -229,7 +230,7 @@ internal sealed class CommitHandler(
     private (CommitWaiter.Change[] Changes, StateEntry[] Entries) Prepare(
         Group group, GroupMember? member, string? instance, CommitOffsetsRequest request, ErrorCode[] results)
     {
-        long now = store.NowMs;
+        long now = _store.NowMs;
         string name = ProgressName.Of(group.Name, instance);
         var changes = new List<CommitWaiter.Change>(results.Length);
         var entries = new List<StateEntry>(results.Length);
@@ -242,9 +243,9 @@ internal sealed class CommitHandler(
             if (results[i] == ErrorCode.None && member is not null)
                 results[i] = group.Roster.CheckCommit(member, wanted.Queue, wanted.Grant);
             if (results[i] is ErrorCode.QueueNotOwned or ErrorCode.FencedGeneration)
-                Interlocked.Increment(ref counters.FencedCommits);
+                Interlocked.Increment(ref _counters.FencedCommits);
             if (results[i] == ErrorCode.None
-                && (wanted.Next < state.FindOffset(key)?.Next
+                && (wanted.Next < _state.FindOffset(key)?.Next
                     || (named.TryGetValue(wanted.Queue, out QueueOffset before) && wanted.Next < before)))
             {
                 results[i] = ErrorCode.OffsetBehind;
@@ -266,7 +267,7 @@ internal sealed class CommitHandler(
     {
         if (wanted.Queue.Log != 0
             || !catalogue.TryFindByQueue(wanted.Queue.Id, out _)
-            || !store.TryGetQueue(wanted.Queue.Id, out QueueView queue))
+            || !_store.TryGetQueue(wanted.Queue.Id, out QueueView queue))
         {
             return ErrorCode.UnknownQueue;
         }

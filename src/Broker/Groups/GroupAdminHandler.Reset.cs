@@ -23,15 +23,15 @@ internal sealed partial class GroupAdminHandler
             : Find(request.Group).ProgressCount);
         // A long request holds memory of this pool while it is handled: those that also waited for some would wait for
         // each other.
-        if (!memory.TryTake(bytes))
-            throw memory.Full($"{bytes} bytes for the queues to be reset cannot be had");
+        if (!_memory.TryTake(bytes))
+            throw _memory.Full($"{bytes} bytes for the queues to be reset cannot be had");
         try
         {
             return await ResetNowAsync(peer, request, cancellationToken);
         }
         finally
         {
-            memory.Give(bytes);
+            _memory.Give(bytes);
         }
     }
 
@@ -61,7 +61,7 @@ internal sealed partial class GroupAdminHandler
                 cancellationToken);
             if (!isWritten)
                 continue;
-            logger.OffsetsReset(request.Group, queues.Count(queue => queue.Error == ErrorCode.None), peer.Peer);
+            _logger.OffsetsReset(request.Group, queues.Count(queue => queue.Error == ErrorCode.None), peer.Peer);
             return new ResetOffsetsResponse(queues);
         }
     }
@@ -80,7 +80,7 @@ internal sealed partial class GroupAdminHandler
         }
 
         int recordBytes = ProgressName.Of(request.Group, request.InstanceId).Length + RecordOverheadBytes;
-        if ((long)goals.Length * recordBytes > store.MaxRequestBytes / 2)
+        if ((long)goals.Length * recordBytes > _store.MaxRequestBytes / 2)
         {
             throw RequestRules.Invalid(
                 $"{goals.Length} queues under a name this long are too much for one step: name topics or queues.");
@@ -93,7 +93,10 @@ internal sealed partial class GroupAdminHandler
                 continue;
             try
             {
-                goals[i] = goals[i] with { Reset = await reset.ResolveAsync(store, goals[i].Queue, cancellationToken) };
+                goals[i] = goals[i] with
+                {
+                    Reset = await reset.ResolveAsync(_store, goals[i].Queue, cancellationToken),
+                };
             }
             catch (EQueueException exception) when (exception.Code is ErrorCode.UnknownQueue or ErrorCode.DamagedData)
             {
@@ -117,8 +120,11 @@ internal sealed partial class GroupAdminHandler
         var goals = new List<ResetGoal>();
         foreach (QueueKey queue in queues)
         {
-            if (catalogue.TryFindByQueue(queue.Id, out Topic? topic) && store.TryGetQueue(queue.Id, out QueueView view))
+            if (catalogue.TryFindByQueue(queue.Id, out Topic? topic)
+                && _store.TryGetQueue(queue.Id, out QueueView view))
+            {
                 goals.Add(new ResetGoal(topic.Name, view.Number, queue.Id, default, ErrorCode.None));
+            }
         }
 
         return [.. goals.OrderBy(goal => goal.Topic, StringComparer.Ordinal).ThenBy(goal => goal.Number)];
@@ -147,8 +153,9 @@ internal sealed partial class GroupAdminHandler
         if (goal.Error != ErrorCode.None)
             return new ResetQueue(goal.Topic, goal.Number, goal.Error, none, none);
         // As the log has it: a last commit may be under way, and what is stored here comes behind it.
-        QueueOffset? from = state.FindOffset(new GroupOffsetKey(name, new QueueKey(0, goal.Queue)))?.Next;
-        if (!catalogue.TryFindByQueue(goal.Queue, out _) || !store.TryGetQueue(goal.Queue, out QueueView view))
+        var key = new GroupOffsetKey(name, new QueueKey(0, goal.Queue));
+        QueueOffset? from = context.State.Groups.FindOffset(key)?.Next;
+        if (!catalogue.TryFindByQueue(goal.Queue, out _) || !_store.TryGetQueue(goal.Queue, out QueueView view))
             return new ResetQueue(goal.Topic, goal.Number, ErrorCode.UnknownQueue, from ?? none, none);
         return goal.Reset.Place(view, from) is { } to
             ? new ResetQueue(goal.Topic, goal.Number, ErrorCode.None, from ?? none, to)
@@ -161,8 +168,8 @@ internal sealed partial class GroupAdminHandler
     {
         if (request.InstanceId is { } instance)
             CommitHandler.CheckInstance(group, instance);
-        long nowMs = store.NowMs;
-        GroupGeneration generation = generations.Next();
+        long nowMs = _store.NowMs;
+        GroupGeneration generation = groups.Generations.Next();
         string name = ProgressName.Of(request.Group, request.InstanceId);
         var changes = new List<ProgressChange>(queues.Length);
         long growth = 0;

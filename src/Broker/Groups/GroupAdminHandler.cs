@@ -6,17 +6,13 @@ namespace EQueue.Broker;
 
 /// <summary>The operations on groups from outside: list, describe, reset, delete.</summary>
 internal sealed partial class GroupAdminHandler(
-    QueueStore store,
-    StoredGroups state,
+    ModuleContext context,
     TopicCatalogue catalogue,
     GroupTable groups,
-    GroupGenerations generations,
     HeartbeatHandler heartbeats,
     ProgressWriter progress,
     GroupRemover remover,
-    ProgressRules rules,
-    MemoryPool memory,
-    ILogger logger)
+    ProgressRules rules)
 {
     private const int MaxListed = 1_000;
 
@@ -27,6 +23,10 @@ internal sealed partial class GroupAdminHandler(
     private const int LeastQueueBytes = 72;
 
     private const int LeastSubscriptionBytes = 6;
+
+    private readonly QueueStore _store = context.Store;
+    private readonly MemoryPool _memory = context.Ledger.Requests;
+    private readonly ILogger _logger = context.Logger;
 
     public ValueTask<ListGroupsResponse> ListAsync(
         BrokerConnection peer, ListGroupsRequest request, CancellationToken cancellationToken)
@@ -54,7 +54,7 @@ internal sealed partial class GroupAdminHandler(
         if (request.Topic is { } topic)
             catalogue.Find(topic);
         long bytes = RowBytes * CountRows(group, request, peer.MaxFrameBytes);
-        await memory.TakeAsync(bytes, cancellationToken);
+        await _memory.TakeAsync(bytes, cancellationToken);
         try
         {
             bool showsIds = PeerAccess.Of(peer).May(Permission.Alter, ResourceKind.Group, group.Name);
@@ -62,7 +62,7 @@ internal sealed partial class GroupAdminHandler(
         }
         finally
         {
-            memory.Give(bytes);
+            _memory.Give(bytes);
         }
     }
 
@@ -70,13 +70,13 @@ internal sealed partial class GroupAdminHandler(
         DescribeGroupRequest request, Group group, bool showsIds, CancellationToken cancellationToken)
     {
         (GroupDescription description, QueueRow[] rows) = Describe(group, showsIds);
-        long nowMs = store.NowMs;
+        long nowMs = _store.NowMs;
         var queues = new List<GroupQueueDescription>();
         foreach (QueueRow row in rows)
         {
             if (!catalogue.TryFindByQueue(row.Progress.Queue.Id, out Topic? found)
                 || (request.Topic is not null && found.Name != request.Topic)
-                || !store.TryGetQueue(row.Progress.Queue.Id, out QueueView view))
+                || !_store.TryGetQueue(row.Progress.Queue.Id, out QueueView view))
             {
                 continue;
             }
@@ -96,7 +96,7 @@ internal sealed partial class GroupAdminHandler(
                 End = view.End,
                 Lag = GroupLag.Count(view, committed?.Next),
                 LagMs = request.WithAges
-                    ? await GroupLag.FindAgeMsAsync(store, view, committed?.Next, nowMs, cancellationToken)
+                    ? await GroupLag.FindAgeMsAsync(_store, view, committed?.Next, nowMs, cancellationToken)
                     : -1,
             });
         }
@@ -121,9 +121,9 @@ internal sealed partial class GroupAdminHandler(
         if (!await remover.RemoveAsync(group, topic, IsFree, cancellationToken))
             throw Unknown(request.Group);
         if (topic is null)
-            logger.GroupDeleted(request.Group, peer.Peer);
+            _logger.GroupDeleted(request.Group, peer.Peer);
         else
-            logger.GroupProgressDeleted(request.Group, topic.Name, peer.Peer);
+            _logger.GroupProgressDeleted(request.Group, topic.Name, peer.Peer);
         return Done.Value;
     }
 

@@ -1,5 +1,4 @@
 using EQueue.MessageStore;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
 
@@ -10,24 +9,21 @@ namespace EQueue.Broker;
 /// (<see cref="QueueStore.MayExpire"/>) nothing is removed.
 /// A round that fails is logged and the next one tries again.
 /// </remarks>
-internal sealed class GroupExpiry(
-    QueueStore store,
-    GroupTable groups,
-    GroupRemover remover,
-    GroupOptions options,
-    BrokerCounters counters,
-    TimeProvider time,
-    ILogger logger) : PeriodicLoop(options.ExpiryInterval, time)
+internal sealed class GroupExpiry(ModuleContext context, GroupTable groups, GroupRemover remover)
+    : PeriodicLoop(context.Options.Groups.ExpiryInterval, context.Time)
 {
+    private readonly QueueStore _store = context.Store;
+    private readonly TimeSpan _retention = context.Options.Groups.OffsetRetention;
+
     protected override async Task RunOnceAsync(CancellationToken cancellationToken)
     {
-        if (store.MayExpire(options.OffsetRetention))
+        if (_store.MayExpire(_retention))
             await ExpireAsync(cancellationToken);
     }
 
     private async Task ExpireAsync(CancellationToken cancellationToken)
     {
-        long oldestMs = store.ExpiryNowMs - (long)options.OffsetRetention.TotalMilliseconds;
+        long oldestMs = _store.ExpiryNowMs - (long)_retention.TotalMilliseconds;
         foreach (Group group in groups.Groups)
         {
             lock (group.Gate)
@@ -40,12 +36,12 @@ internal sealed class GroupExpiry(
             {
                 if (!await remover.RemoveAsync(group, null, one => IsExpired(one, oldestMs), cancellationToken))
                     continue;
-                Interlocked.Increment(ref counters.GroupsExpired);
-                logger.GroupExpired(group.Name, options.OffsetRetention);
+                Interlocked.Increment(ref context.Counters.GroupsExpired);
+                context.Logger.GroupExpired(group.Name, _retention);
             }
             catch (Exception exception) when (exception is not OperationCanceledException)
             {
-                logger.GroupExpiryFailed(group.Name, exception);
+                context.Logger.GroupExpiryFailed(group.Name, exception);
                 return;
             }
         }

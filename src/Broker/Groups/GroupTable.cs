@@ -4,18 +4,18 @@ using EQueue.Protocol;
 namespace EQueue.Broker;
 
 /// <summary>The consumer groups that have members or progress, and which of them read a topic.</summary>
-internal sealed class GroupTable(
-    StoredGroups state,
-    LimitOptions limits,
-    GroupOptions options,
-    GroupGenerations generations,
-    MemoryLedger ledger,
-    Guid brokerId) : ICommittedProgress
+internal sealed class GroupTable(ModuleContext context) : ICommittedProgress
 {
+    private readonly StoredGroups _state = context.State.Groups;
+    private readonly Guid _brokerId = context.Store.StoreId;
+    private readonly TimeSpan _grace = context.Options.Groups.ReconnectGrace;
     private readonly ConcurrentDictionary<string, Group> _groups = new();
     private readonly Lock _readersGate = new();
     private readonly Dictionary<string, HashSet<Group>> _readers = [];
     private long _memberCount;
+
+    /// <summary>Gives the generations of all groups.</summary>
+    public GroupGenerations Generations { get; } = new(context.Store.Epoch);
 
     public int Count => _groups.Count;
 
@@ -31,14 +31,14 @@ internal sealed class GroupTable(
     /// <returns>Offsets that were forgotten because their queue does not exist any more.</returns>
     public int Load(TopicCatalogue catalogue)
     {
-        int forgotten = state.ForgetOffsets(queue => queue.Log != 0 || !catalogue.TryFindByQueue(queue.Id, out _));
-        foreach ((GroupOffsetKey key, GroupOffset offset) in state.Offsets)
+        int forgotten = _state.ForgetOffsets(queue => queue.Log != 0 || !catalogue.TryFindByQueue(queue.Id, out _));
+        foreach ((GroupOffsetKey key, GroupOffset offset) in _state.Offsets)
         {
             (string name, string? instance) = ProgressName.Split(key.Group);
             _groups.GetOrAdd(name, NewGroup).Publish(instance, key.Queue, offset, 0);
         }
 
-        foreach (GroupRecord record in state.Groups)
+        foreach (GroupRecord record in _state.Groups)
         {
             Group group = _groups.GetOrAdd(record.Name, NewGroup);
             group.Recorded = record;
@@ -55,7 +55,7 @@ internal sealed class GroupTable(
     /// <inheritdoc/>
     public void GiveTo(IReadOnlySet<QueueId> queues, TopicBacklog backlog)
     {
-        foreach ((GroupOffsetKey key, _) in state.Offsets)
+        foreach ((GroupOffsetKey key, _) in _state.Offsets)
         {
             if (queues.Contains(key.Queue.Id) && Find(ProgressName.Split(key.Group).Group) is { } group)
                 Give(backlog, group, key);
@@ -70,7 +70,7 @@ internal sealed class GroupTable(
         if (_groups.TryGetValue(name, out Group? group))
             return group;
         RequestRules.CheckName(name, "group");
-        if (_groups.Count >= limits.MaxGroups)
+        if (_groups.Count >= context.Limits.MaxGroups)
         {
             throw new EQueueException(
                 ErrorCode.LimitReached, $"The broker has {_groups.Count} groups, its limit (Limits:MaxGroups).");
@@ -85,7 +85,7 @@ internal sealed class GroupTable(
         int members = group.Roster.Members.Count;
         Interlocked.Add(ref _memberCount, members - group.CountedMembers);
         group.CountedMembers = members;
-        ledger.Members.Count(group.Roster.Bytes - group.CountedBytes);
+        context.Ledger.Members.Count(group.Roster.Bytes - group.CountedBytes);
         group.CountedBytes = group.Roster.Bytes;
     }
 
@@ -141,11 +141,11 @@ internal sealed class GroupTable(
     {
         lock (group.Gate)
         {
-            if (state.FindOffset(key) is { } offset)
+            if (_state.FindOffset(key) is { } offset)
                 backlog.Commit(key.Group, group.Recorded is not null, key.Queue.Id, offset.Next);
         }
     }
 
     private Group NewGroup(string name) =>
-        new(name, new GroupRoster(name, generations, brokerId, options.ReconnectGrace));
+        new(name, new GroupRoster(name, Generations, _brokerId, _grace));
 }

@@ -21,36 +21,24 @@ internal sealed partial class HeartbeatHandler : IDisposable
     private readonly BrokerOptions _options;
     private readonly BrokerCounters _counters;
     private readonly FailureAnswers _failures;
-    private readonly TimeProvider _time;
     private readonly ILogger _logger;
     private readonly DeadlineWheel<Group> _wheel;
     private volatile bool _isStopping;
 
     public HeartbeatHandler(
-        QueueStore store,
-        TopicCatalogue catalogue,
-        GroupTable groups,
-        GroupGenerations generations,
-        BacklogTable backlogs,
-        MemoryPool memory,
-        BrokerOptions options,
-        BrokerCounters counters,
-        FailureAnswers failures,
-        TimeProvider time,
-        ILogger logger)
+        ModuleContext context, TopicCatalogue catalogue, GroupTable groups, BacklogTable backlogs)
     {
-        _store = store;
+        _store = context.Store;
         _catalogue = catalogue;
         _groups = groups;
-        _generations = generations;
+        _generations = groups.Generations;
         _backlogs = backlogs;
-        _memory = memory;
-        _options = options;
-        _counters = counters;
-        _failures = failures;
-        _time = time;
-        _logger = logger;
-        _wheel = new DeadlineWheel<Group>(time, OnDue);
+        _memory = context.Ledger.Members;
+        _options = context.Options;
+        _counters = context.Counters;
+        _failures = context.Failures;
+        _logger = context.Logger;
+        _wheel = new DeadlineWheel<Group>(context.Time, OnDue);
     }
 
     /// <summary>The clock of sessions: monotonic, without the broker's own pauses.</summary>

@@ -4,11 +4,7 @@ using EQueue.Protocol;
 namespace EQueue.Broker;
 
 /// <summary>The operations on topics: create, alter, delete, list, describe, route.</summary>
-internal sealed class TopicHandler(
-    QueueStore store,
-    TopicCatalogue catalogue,
-    GroupTable groups,
-    HeartbeatHandler heartbeats)
+internal sealed class TopicHandler(QueueStore store, TopicCatalogue catalogue, GroupModule groups)
 {
     private const int MaxListed = 1_000;
     private const int MaxRouted = 1_000;
@@ -16,9 +12,9 @@ internal sealed class TopicHandler(
     public async ValueTask<TopicDescription> CreateAsync(
         BrokerConnection peer, CreateTopicRequest request, CancellationToken cancellationToken)
     {
-        heartbeats.CheckQueues(request.Topic, request.Settings.QueueCount ?? catalogue.Defaults.QueueCount);
+        groups.Heartbeats.CheckQueues(request.Topic, request.Settings.QueueCount ?? catalogue.Defaults.QueueCount);
         Topic topic = await catalogue.CreateAsync(request.Topic, request.Settings, cancellationToken);
-        heartbeats.OnTopicChanged(topic.Name);
+        groups.Heartbeats.OnTopicChanged(topic.Name);
         return Describe(topic);
     }
 
@@ -26,9 +22,9 @@ internal sealed class TopicHandler(
         BrokerConnection peer, AlterTopicRequest request, CancellationToken cancellationToken)
     {
         if (request.Settings.QueueCount is { } count && catalogue.TryFind(request.Topic, out Topic? before))
-            heartbeats.CheckQueues(request.Topic, count - before.Queues.Length);
+            groups.Heartbeats.CheckQueues(request.Topic, count - before.Queues.Length);
         Topic topic = await catalogue.AlterAsync(request.Topic, request.Settings, cancellationToken);
-        heartbeats.OnTopicChanged(topic.Name);
+        groups.Heartbeats.OnTopicChanged(topic.Name);
         return Describe(topic);
     }
 
@@ -36,7 +32,7 @@ internal sealed class TopicHandler(
         BrokerConnection peer, AlterQueuesRequest request, CancellationToken cancellationToken)
     {
         Topic topic = await catalogue.AlterQueuesAsync(request, cancellationToken);
-        heartbeats.OnTopicChanged(topic.Name);
+        groups.Heartbeats.OnTopicChanged(topic.Name);
         return Describe(topic);
     }
 
@@ -46,14 +42,14 @@ internal sealed class TopicHandler(
         Topic topic;
         try
         {
-            topic = await catalogue.DeleteAsync(request.Topic, groups.WaitForCommits, cancellationToken);
+            topic = await catalogue.DeleteAsync(request.Topic, groups.Table.WaitForCommits, cancellationToken);
         }
         finally
         {
-            heartbeats.OnTopicChanged(request.Topic);
+            groups.Heartbeats.OnTopicChanged(request.Topic);
         }
 
-        heartbeats.Forget(topic.Queues);
+        groups.Heartbeats.Forget(topic.Queues);
         return Done.Value;
     }
 
@@ -120,11 +116,11 @@ internal sealed class TopicHandler(
                 return new TopicRoute(ErrorCode.NotAuthorized, name, default, 0, []);
             try
             {
-                heartbeats.CheckQueues(name, catalogue.Defaults.QueueCount);
+                groups.Heartbeats.CheckQueues(name, catalogue.Defaults.QueueCount);
                 (topic, bool isNew) = await catalogue.FindOrCreateAsync(name, cancellationToken);
                 if (isNew)
                     access.NoteMade(Opcode.Route, topic);
-                heartbeats.OnTopicChanged(name);
+                groups.Heartbeats.OnTopicChanged(name);
             }
             catch (EQueueException exception)
             {
@@ -152,7 +148,7 @@ internal sealed class TopicHandler(
             {
                 QueueState queueState = topic.StateOf(number);
                 if (!queueState.HasFlag(QueueState.Writable)
-                    && (drain ??= new QueueDrain(groups, topic)).IsDrained(view))
+                    && (drain ??= new QueueDrain(groups.Table, topic)).IsDrained(view))
                 {
                     queueState |= QueueState.Drained;
                 }

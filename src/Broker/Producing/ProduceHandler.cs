@@ -10,13 +10,7 @@ namespace EQueue.Broker;
 /// has no room the connection's receive loop waits here: that is the sender's back-pressure.
 /// </remarks>
 internal sealed class ProduceHandler(
-    QueueStore store,
-    TopicCatalogue catalogue,
-    BacklogTable backlogs,
-    QuotaTable quotas,
-    BrokerCounters counters,
-    BrokerOptions options,
-    TimeProvider time)
+    ModuleContext context, TopicCatalogue catalogue, BacklogTable backlogs, QuotaTable quotas)
 {
     private const int MaxBatches = 65_536;
 
@@ -25,10 +19,14 @@ internal sealed class ProduceHandler(
 
     private static readonly TimeSpan LonePause = TimeSpan.FromMicroseconds(50);
 
-    private readonly ProduceWaiterPool _pool = new(counters, quotas.Throttle, time);
+    private readonly QueueStore _store = context.Store;
+    private readonly BrokerCounters _counters = context.Counters;
+    private readonly BrokerOptions _options = context.Options;
+    private readonly TimeProvider _time = context.Time;
+    private readonly ProduceWaiterPool _pool = new(context.Counters);
 
     private readonly Durability _policyLevel =
-        options.Store.FlushPolicy == FlushPolicy.Sync ? Durability.Durable : Durability.Written;
+        context.Options.Store.FlushPolicy == FlushPolicy.Sync ? Durability.Durable : Durability.Written;
 
     // Guesses of several threads: no lock, and none need be right.
     private BrokerConnection? _lastPeer;
@@ -36,7 +34,7 @@ internal sealed class ProduceHandler(
 
     public ValueTask HandleAsync(BrokerConnection peer, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
-        Interlocked.Increment(ref counters.ProduceRequests);
+        Interlocked.Increment(ref _counters.ProduceRequests);
         if (!ProduceRequestHeader.TryRead(payload.Span, out ProduceRequestHeader head) || head.BatchCount > MaxBatches)
         {
             return Refuse(
@@ -69,16 +67,13 @@ internal sealed class ProduceHandler(
         ProduceWaiter waiter = _pool.Rent();
         Durability level = head.Durability == Durability.Policy ? _policyLevel : head.Durability;
         waiter.Begin(peer, header, level, head.BatchCount);
-        TimeSpan debt = quotas.OfClient(peer)?.ChargeProduce(payload.Length) ?? TimeSpan.Zero;
+        TimeSpan debt = quotas.ChargeProduce(peer, payload.Length);
         List<WaitingBatch>? waiting = Walk(waiter, batches, head, ref debt);
-        waiter.HoldFor(debt);
+        waiter.HoldFor(debt, quotas.Throttle);
         ValueTask handling = TryAppend(waiter, level, isOnReceiveLoop: true)
             ? waiting is null ? room : WaitInLineAsync(peer, waiting, room)
             : ParkAsync(peer, waiter, level, head.DeadlineMs, waiting, room);
-        TimeSpan pause = header.IsOneway ? debt : debt - QuotaTable.LongestWait;
-        return pause < QuotaTable.ShortestWait
-            ? handling
-            : quotas.Throttle.PauseAsync(peer, handling, QuotaTable.Cut(pause));
+        return quotas.Throttle.PauseAsync(peer, handling, header.IsOneway ? debt : debt - Throttle.LongestWait);
     }
 
     public async ValueTask<InitProducerResponse> InitProducerAsync(
@@ -92,7 +87,7 @@ internal sealed class ProduceHandler(
         var access = PeerAccess.Of(peer);
         ProducerSession known = access.OwnsProducer(request.Known.Id) ? request.Known : ProducerSession.None;
         return new InitProducerResponse(
-            await store.InitProducerAsync(known, access.ProducerIds, cancellationToken));
+            await _store.InitProducerAsync(known, access.ProducerIds, cancellationToken));
     }
 
     private static ValueTask Refuse(BrokerConnection peer, in FrameHeader header, ErrorCode error, string message)
@@ -129,8 +124,8 @@ internal sealed class ProduceHandler(
             uint tagBits = header.TagBits;
             ErrorCode error = Check(access, header, batch, ref tagBits, out Topic? topic, out int messages);
             header = header with { TagBits = tagBits };
-            if (error == ErrorCode.None && quotas.OfTopic(topic!) is { } accounts)
-                debt = QuotaAccounts.Max(debt, accounts.ChargeProduce(batch.Length));
+            if (error == ErrorCode.None)
+                quotas.ChargeProduce(topic!, batch.Length, ref debt);
             if (error != ErrorCode.None)
                 waiter.AddRefused(error);
             else if (topic!.Backlog is { } backlog)
@@ -159,8 +154,8 @@ internal sealed class ProduceHandler(
         return BatchRules.Check(
             batch,
             access,
-            options.Limits,
-            options.Store.MaxBatchBytes,
+            _options.Limits,
+            _options.Store.MaxBatchBytes,
             topic.MaxMessageBytes,
             ref tagBits,
             out messages);
@@ -187,7 +182,7 @@ internal sealed class ProduceHandler(
         }
 
         // What is stored already, and what the store will refuse anyway, needs no room.
-        ErrorCode known = store.CheckSequence(header.Queue, batch.Span);
+        ErrorCode known = _store.CheckSequence(header.Queue, batch.Span);
         if (known is ErrorCode.DuplicateSequence or ErrorCode.ProducerFenced or ErrorCode.UnknownProducer)
         {
             waiter.AddBatch(header, batch, messages);
@@ -201,7 +196,7 @@ internal sealed class ProduceHandler(
             return;
         }
 
-        TimeSpan wait = options.Limits.MaxBacklogWait;
+        TimeSpan wait = _options.Limits.MaxBacklogWait;
         if (deadlineMs > 0 && deadlineMs < wait.TotalMilliseconds)
             wait = TimeSpan.FromMilliseconds(deadlineMs);
         WaitingBatch one = waiter.AddWaiting(backlogs, backlog, header, batch, messages, ticket);
@@ -261,7 +256,7 @@ internal sealed class ProduceHandler(
         }
 
         bool mayWrite = isOnReceiveLoop && IsLone(waiter.Peer);
-        switch (store.Append(items, level, waiter, mayWrite))
+        switch (_store.Append(items, level, waiter, mayWrite))
         {
             case AppendStatus.Accepted:
                 return true;
@@ -277,8 +272,8 @@ internal sealed class ProduceHandler(
     /// makes groups, but a lone request is written at once. Notes that it came.</summary>
     private bool IsLone(BrokerConnection peer)
     {
-        long now = time.GetTimestamp();
-        bool isAlone = _lastPeer == peer || time.GetElapsedTime(_lastRequestAt, now) >= LonePause;
+        long now = _time.GetTimestamp();
+        bool isAlone = _lastPeer == peer || _time.GetElapsedTime(_lastRequestAt, now) >= LonePause;
         _lastPeer = peer;
         _lastRequestAt = now;
         return isAlone && !peer.Transport.HasMoreAtHand;
@@ -292,17 +287,17 @@ internal sealed class ProduceHandler(
         List<WaitingBatch>? waiting,
         ValueTask room)
     {
-        TimeSpan wait = options.Limits.MaxProduceWait;
+        TimeSpan wait = _options.Limits.MaxProduceWait;
         if (deadlineMs > 0 && deadlineMs < wait.TotalMilliseconds)
             wait = TimeSpan.FromMilliseconds(deadlineMs);
-        using var deadline = new CancellationTokenSource(wait, time);
+        using var deadline = new CancellationTokenSource(wait, _time);
         using var ended = CancellationTokenSource.CreateLinkedTokenSource(deadline.Token, peer.Closed);
-        Interlocked.Increment(ref counters.ParkedProduces);
+        Interlocked.Increment(ref _counters.ParkedProduces);
         try
         {
             do
             {
-                await store.WaitForRoomAsync(ended.Token);
+                await _store.WaitForRoomAsync(ended.Token);
                 ended.Token.ThrowIfCancellationRequested();
             }
             while (!TryAppend(waiter, level, isOnReceiveLoop: false));
@@ -313,7 +308,7 @@ internal sealed class ProduceHandler(
         }
         catch (OperationCanceledException) when (ended.IsCancellationRequested)
         {
-            ErrorCode cause = store.Figures.IsReadOnly ? ErrorCode.StorageFull : ErrorCode.Timeout;
+            ErrorCode cause = _store.Figures.IsReadOnly ? ErrorCode.StorageFull : ErrorCode.Timeout;
             waiter.CompleteUnstored(cause, isOnReceiveLoop: false);
         }
         catch (EQueueException exception)
@@ -323,7 +318,7 @@ internal sealed class ProduceHandler(
 
         finally
         {
-            Interlocked.Decrement(ref counters.ParkedProduces);
+            Interlocked.Decrement(ref _counters.ParkedProduces);
         }
 
         if (waiting is not null)

@@ -32,8 +32,9 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter, IBat
     private int _loopThread;
     private Durability _level;
 
-    // When the answer may leave, by the pool's clock; 0 = at once.
+    // When the answer may leave, by the clock of the one that holds it; 0 = at once.
     private long _heldUntil;
+    private Throttle? _throttle;
 
     /// <summary>The batches that the store is to append.</summary>
     public Span<AppendItem> Items => _items.AsSpan(0, _itemCount);
@@ -63,13 +64,10 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter, IBat
     }
 
     /// <summary>The answer leaves when the debt is paid, or the longest wait is over.</summary>
-    public void HoldFor(TimeSpan debt)
+    public void HoldFor(TimeSpan debt, Throttle throttle)
     {
-        if (debt >= QuotaTable.ShortestWait)
-        {
-            _heldUntil = pool.Time.GetTimestamp()
-                + (long)(QuotaTable.Cut(debt).TotalSeconds * pool.Time.TimestampFrequency);
-        }
+        _heldUntil = throttle.HoldUntil(debt);
+        _throttle = throttle;
     }
 
     /// <summary>Adds a batch for the store.</summary>
@@ -184,11 +182,8 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter, IBat
         BrokerConnection peer = _peer!;
         FrameHeader request = _request;
         Count();
-        TimeSpan hold = _heldUntil == 0
-            ? TimeSpan.Zero
-            : pool.Time.GetElapsedTime(pool.Time.GetTimestamp(), _heldUntil);
-        if (hold < QuotaTable.ShortestWait)
-            hold = TimeSpan.Zero;
+        Throttle? throttle = _throttle;
+        TimeSpan hold = throttle?.LeftOf(_heldUntil) ?? TimeSpan.Zero;
         FrameBuffer? answer = null;
         if (!request.IsOneway)
         {
@@ -200,7 +195,7 @@ internal sealed class ProduceWaiter(ProduceWaiterPool pool) : AppendWaiter, IBat
         Release();
         if (answer is not null && hold > TimeSpan.Zero)
         {
-            pool.Throttle.Hold(peer, request, answer, hold);
+            throttle!.Hold(peer, request, answer, hold);
             return;
         }
 

@@ -3,7 +3,7 @@ using System.Collections.Concurrent;
 namespace EQueue.Broker;
 
 /// <summary>Keeps produce waiters that are out of work. Thread-safe; holds at most <see cref="MaxKept"/>.</summary>
-internal sealed class ProduceWaiterPool(BrokerCounters counters, Throttle throttle, TimeProvider time)
+internal sealed class ProduceWaiterPool(BrokerCounters counters)
 {
     private const int MaxKept = 16_384;
 
@@ -11,10 +11,6 @@ internal sealed class ProduceWaiterPool(BrokerCounters counters, Throttle thrott
     private int _count;
 
     public BrokerCounters Counters => counters;
-
-    public Throttle Throttle => throttle;
-
-    public TimeProvider Time => time;
 
     public ProduceWaiter Rent()
     {

@@ -1,26 +1,12 @@
 using System.Collections.Concurrent;
-using EQueue.MessageStore;
 using EQueue.Protocol;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
 
 /// <summary>The quotas and the accounts of those who have one; docs/quotas.md is the design.</summary>
 /// <remarks>Thread-safe. While there is no quota at all, asking costs one read.</remarks>
-internal sealed class QuotaTable(
-    QueueStore store,
-    StoredQuotas state,
-    BrokerCounters counters,
-    LimitOptions limits,
-    TimeProvider time,
-    ILogger logger) : IDisposable
+internal sealed class QuotaTable(ModuleContext context) : IBrokerModule, IDisposable
 {
-    /// <summary>Debts below it are carried on.</summary>
-    public static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(20);
-
-    /// <summary>Longest hold of an answer, and longest time that a connection is not read.</summary>
-    public static readonly TimeSpan LongestWait = TimeSpan.FromSeconds(10);
-
     /// <summary>Accounts after which those without debt are forgotten.</summary>
     private const int SweepCount = 10_000;
 
@@ -31,20 +17,18 @@ internal sealed class QuotaTable(
     private int _newAccounts;
 
     /// <summary>Takes over what the log holds; before the broker serves.</summary>
-    public void Load()
+    public Task LoadAsync()
     {
-        foreach (Quota quota in state.Quotas)
+        foreach (Quota quota in context.State.Quotas.Quotas)
             Publish(quota);
+        return Task.CompletedTask;
     }
 
     /// <summary>Slows those who are in debt.</summary>
-    public Throttle Throttle { get; } = new(counters, time);
+    public Throttle Throttle { get; } = new(context.Counters, context.Time);
 
     /// <summary>Whether there is any.</summary>
     public bool IsUsed => _isUsed;
-
-    /// <summary>A wait, at most the longest.</summary>
-    public static TimeSpan Cut(TimeSpan wait) => wait < LongestWait ? wait : LongestWait;
 
     /// <summary>All quotas, clients first, each kind by name.</summary>
     public IReadOnlyList<Quota> List() =>
@@ -64,15 +48,15 @@ internal sealed class QuotaTable(
             bool isKnown = _quotas.ContainsKey(KeyOf(quota));
             if (quota.IsEmpty && !isKnown)
                 return;
-            if (!isKnown && _quotas.Count >= limits.MaxQuotas)
+            if (!isKnown && _quotas.Count >= context.Limits.MaxQuotas)
             {
                 throw new EQueueException(
                     ErrorCode.LimitReached, $"The broker has {_quotas.Count} quotas, its limit (Limits:MaxQuotas).");
             }
 
-            await store.AppendStateAsync([QuotaRecord.ToEntry(quota)], CancellationToken.None);
+            await context.Store.AppendStateAsync([QuotaRecord.ToEntry(quota)], CancellationToken.None);
             Publish(quota);
-            logger.QuotaSet(quota.Kind, quota.Name, quota.ProduceBytes, quota.FetchBytes, quota.Requests);
+            context.Logger.QuotaSet(quota.Kind, quota.Name, quota.ProduceBytes, quota.FetchBytes, quota.Requests);
         }
         finally
         {
@@ -87,6 +71,28 @@ internal sealed class QuotaTable(
     /// <summary>The accounts of a topic; null = it has no quota.</summary>
     public QuotaAccounts? OfTopic(Topic topic) =>
         _isUsed ? Find(new QuotaKey(QuotaKind.Topic, topic.Name)) : null;
+
+    /// <summary>Charges the client of a connection for a request.</summary>
+    /// <returns>What it owes then.</returns>
+    public TimeSpan ChargeRequest(BrokerConnection peer) => OfClient(peer)?.ChargeRequest() ?? TimeSpan.Zero;
+
+    /// <summary>Charges the client of a connection for a request that brings messages.</summary>
+    /// <returns>What it owes then.</returns>
+    public TimeSpan ChargeProduce(BrokerConnection peer, int bytes) =>
+        OfClient(peer)?.ChargeProduce(bytes) ?? TimeSpan.Zero;
+
+    /// <summary>Charges a topic for a batch.</summary>
+    /// <param name="topic">Which.</param>
+    /// <param name="bytes">Of the batch.</param>
+    /// <param name="debt">Of the request; becomes the topic's if that is more.</param>
+    public void ChargeProduce(Topic topic, int bytes, ref TimeSpan debt)
+    {
+        if (OfTopic(topic) is { } accounts)
+            debt = QuotaAccounts.Max(debt, accounts.ChargeProduce(bytes));
+    }
+
+    /// <inheritdoc/>
+    public void StopWaiting() => Throttle.Stop();
 
     public void Dispose()
     {
@@ -119,7 +125,8 @@ internal sealed class QuotaTable(
             }
         }
 
-        return accounts.GetOrAdd(key, static (_, made) => new QuotaAccounts(made.quota, made.time), (quota, time));
+        return accounts.GetOrAdd(
+            key, static (_, made) => new QuotaAccounts(made.quota, made.Time), (quota, context.Time));
     }
 
     private void Publish(Quota quota)

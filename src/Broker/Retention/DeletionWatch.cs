@@ -10,10 +10,11 @@ namespace EQueue.Broker;
 /// last report, at its end and when the broker stops at the latest; at most <see cref="MaxLines"/> queues at once, the
 /// rest in one line. The store calls one method at a time.
 /// </remarks>
-internal sealed class DeletionWatch : IDeletionWatch, IDisposable
+internal sealed class DeletionWatch : IBrokerModule, IDeletionWatch, IDisposable
 {
     private const int MaxLines = 50;
 
+    private readonly QueueStore _store;
     private readonly TopicCatalogue _catalogue;
     private readonly GroupTable _groups;
     private readonly TimeProvider _time;
@@ -25,13 +26,17 @@ internal sealed class DeletionWatch : IDeletionWatch, IDisposable
     private List<DeletedRange> _due = [];
     private bool _isTimerSet;
 
-    public DeletionWatch(TopicCatalogue catalogue, GroupTable groups, TimeProvider time, ILogger logger)
+    public DeletionWatch(ModuleContext context, TopicCatalogue catalogue, GroupTable groups)
     {
-        (_catalogue, _groups, _time, _logger) = (catalogue, groups, time, logger);
-        _timer = time.CreateTimer(_ => TellHeld(Interval), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        (_store, _catalogue, _groups, _time, _logger) =
+            (context.Store, catalogue, groups, context.Time, context.Logger);
+        _timer = _time.CreateTimer(_ => TellHeld(Interval), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
     private static TimeSpan Interval => TimeSpan.FromMinutes(1);
+
+    /// <inheritdoc/>
+    public void Start() => _store.DeletionWatch = this;
 
     /// <inheritdoc/>
     public void BeforeDeletion(IReadOnlyList<DeletedRange> ranges)

@@ -1,6 +1,5 @@
 using EQueue.MessageStore;
 using EQueue.Protocol;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
 
@@ -12,41 +11,33 @@ namespace EQueue.Broker;
 /// the same part. The bound of the whole log is looked after each second: a small volume is full sooner than a round
 /// comes. One round at a time; one that fails is logged and the next one tries again.
 /// </remarks>
-internal sealed class RetentionLoop(
-    QueueStore store,
-    TopicCatalogue catalogue,
-    BacklogTable backlogs,
-    DeletionWatch deletions,
-    TopicOptions options,
-    TimeProvider time,
-    ILogger logger)
-    : PeriodicLoop(Soon(options.RetentionInterval), time)
+internal sealed class RetentionLoop(ModuleContext context, TopicCatalogue catalogue, BacklogTable backlogs)
+    : PeriodicLoop(Soon(context.Options.Topics.RetentionInterval), context.Time)
 {
+    private readonly QueueStore _store = context.Store;
+    private readonly TimeSpan _interval = context.Options.Topics.RetentionInterval;
     private long? _lastRound;
-
-    /// <summary>Says what goes; the store uses it until it is closed.</summary>
-    public DeletionWatch Deletions => deletions;
 
     protected override async Task RunOnceAsync(CancellationToken cancellationToken)
     {
         try
         {
-            if (_lastRound is { } last && Time.GetElapsedTime(last) < 0.9 * options.RetentionInterval)
+            if (_lastRound is { } last && Time.GetElapsedTime(last) < 0.9 * _interval)
             {
-                await store.ApplyBoundAsync(cancellationToken);
+                await _store.ApplyBoundAsync(cancellationToken);
                 return;
             }
 
             _lastRound = Time.GetTimestamp();
             Dictionary<TopicId, long> bytes = SumBytes();
-            int moved = await store.ApplyRetentionAsync(queue => LimitsOf(queue, bytes), cancellationToken);
+            int moved = await _store.ApplyRetentionAsync(queue => LimitsOf(queue, bytes), cancellationToken);
             if (moved > 0)
-                logger.StartsMoved(moved);
+                context.Logger.StartsMoved(moved);
             backlogs.RefreshStarts();
         }
         catch (Exception exception) when (exception is not OperationCanceledException)
         {
-            logger.RetentionFailed(exception);
+            context.Logger.RetentionFailed(exception);
         }
     }
 
@@ -65,7 +56,7 @@ internal sealed class RetentionLoop(
     private Dictionary<TopicId, long> SumBytes()
     {
         var bytes = new Dictionary<TopicId, long>();
-        foreach (QueueView queue in store.Queues)
+        foreach (QueueView queue in _store.Queues)
             bytes[queue.TopicId] = bytes.GetValueOrDefault(queue.TopicId) + queue.Bytes;
         return bytes;
     }
@@ -90,6 +81,6 @@ internal sealed class RetentionLoop(
             settings.RetentionCount is > 0 ? settings.RetentionCount : null,
             AgeShare: age is null
                 ? null
-                : Math.Clamp(2 * (options.RetentionInterval / age.Value), AgeShare, MostAgeShare));
+                : Math.Clamp(2 * (_interval / age.Value), AgeShare, MostAgeShare));
     }
 }

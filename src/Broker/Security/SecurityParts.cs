@@ -1,32 +1,22 @@
-using EQueue.MessageStore;
 using EQueue.Protocol;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Broker;
 
 /// <summary>What finds out who peers are, decides what they may do and writes it down.</summary>
-internal sealed class SecurityParts : IDisposable, IAsyncDisposable
+internal sealed class SecurityParts : IBrokerModule, IDisposable
 {
-    private readonly TimeProvider _time;
-    private readonly TokenClock _clock;
-    private readonly ILogger _logger;
-
-    public SecurityParts(
-        QueueStore store,
-        StoredSecurity state,
-        SecurityOptions options,
-        MemoryPool memory,
-        BrokerCounters counters,
-        TimeProvider time,
-        ILogger logger)
+    /// <param name="context">Of the broker.</param>
+    /// <param name="observer">Hears that rules have changed.</param>
+    public SecurityParts(ModuleContext context, IRuleObserver observer)
     {
-        _time = time;
-        _logger = logger;
-        _clock = new TokenClock(time);
-        Table = new SecurityTable(store, state, options, memory, _clock, logger);
+        SecurityOptions options = context.Options.Security;
+        var clock = new TokenClock(context.Time);
+        Table = new SecurityTable(
+            context.Store, context.State.Security, options, context.Ledger.Security, clock, context.Logger);
         Table.Load();
-        Audit = new AuditLog(options.Audit, counters, time);
-        Authenticator = new Authenticator(Table, options, Audit, new LoginGuard(time), _clock);
+        Audit = new AuditLog(options.Audit, context.Counters, context.Time);
+        Authenticator = new Authenticator(Table, options, Audit, new LoginGuard(context.Time), clock);
+        Peers = new PeerWatch(Table, clock, observer, context.Time, context.Logger);
     }
 
     public SecurityTable Table { get; }
@@ -35,11 +25,8 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
 
     public Authenticator Authenticator { get; }
 
-    /// <summary>Set by <see cref="Watch"/>.</summary>
-    public PeerWatch Peers { get; private set; } = null!;
-
-    /// <summary>Names who is to hear that rules have changed.</summary>
-    public void Watch(IRuleObserver observer) => Peers = new PeerWatch(Table, _clock, observer, _time, _logger);
+    /// <summary>Ends connections and requests whose credentials have ended.</summary>
+    public PeerWatch Peers { get; }
 
     /// <summary>What a peer may do.</summary>
     public PeerAccess AccessOf(ClientIdentity client) => new(Table, Audit, client);
@@ -56,14 +43,21 @@ internal sealed class SecurityParts : IDisposable, IAsyncDisposable
         return new Admission(credential, AccessOf(peer), Peers);
     }
 
+    /// <inheritdoc/>
+    public Task LoadAsync() => Table.KeepMockKeyAsync(CancellationToken.None);
+
+    /// <inheritdoc/>
     public void Start() => Peers.Start();
 
-    public async ValueTask DisposeAsync()
+    /// <inheritdoc/>
+    public void OnDisconnected(BrokerConnection peer)
     {
-        await Peers.DisposeAsync();
-        Dispose();
+        Authenticator.End(peer);
+        Peers.Remove(peer);
     }
 
-    /// <summary>Where nothing was started.</summary>
+    /// <inheritdoc/>
+    public ValueTask StopAsync() => Peers.DisposeAsync();
+
     public void Dispose() => Table.Dispose();
 }

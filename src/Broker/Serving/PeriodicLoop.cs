@@ -5,14 +5,19 @@ namespace EQueue.Broker;
 /// <param name="interval">Between the beginnings of two rounds.</param>
 /// <param name="time">Measures it.</param>
 /// <param name="first">When the first round comes; none = after an interval.</param>
-internal abstract class PeriodicLoop(TimeSpan interval, TimeProvider time, TimeSpan? first = null) : IAsyncDisposable
+internal abstract class PeriodicLoop(TimeSpan interval, TimeProvider time, TimeSpan? first = null)
+    : IBrokerModule, IAsyncDisposable
 {
     private readonly CancellationTokenSource _stopping = new();
     private Task _loop = Task.CompletedTask;
 
     protected TimeProvider Time { get; } = time;
 
+    /// <inheritdoc/>
     public void Start() => _loop = RunAsync();
+
+    /// <inheritdoc/>
+    public ValueTask StopAsync() => DisposeAsync();
 
     /// <summary>Ends the loop and waits for the round that is under way.</summary>
     public async ValueTask DisposeAsync()

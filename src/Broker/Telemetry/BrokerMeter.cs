@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 /// list.</summary>
 /// <remarks>Nothing here is on the path of a message but the two histograms, which the store records once per write
 /// and once per fdatasync with a listener.</remarks>
-internal sealed partial class BrokerMeter : IAsyncDisposable
+internal sealed partial class BrokerMeter : IBrokerModule, IAsyncDisposable
 {
     private static readonly InstrumentAdvice<double> DiskTimes = new()
     {
@@ -18,32 +18,40 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
     private readonly Meter _meter;
     private readonly BrokerParts _parts;
     private readonly TelemetryOptions _options;
-    private readonly GroupWatch _groupWatch;
     private readonly BacklogRanking _ranking;
     private readonly TopicSeries _topics;
-    private readonly long _started;
+    private GroupWatch? _groupWatch;
+    private long _started;
 
-    /// <summary>Makes the meter, from now on to be listened to.</summary>
     public BrokerMeter(BrokerParts parts)
     {
         _parts = parts;
-        _options = parts.Options.Telemetry;
-        _ranking = new BacklogRanking(parts.Backlogs, parts.Time);
-        _topics = new TopicSeries(parts.Store, parts.Catalogue, _options.MaxSeries, parts.Time);
-        _started = parts.Time.GetTimestamp();
+        _options = parts.Context.Options.Telemetry;
+        _ranking = new BacklogRanking(parts.Backlogs, parts.Context.Time);
+        _topics = new TopicSeries(parts.Store, parts.Catalogue, _options.MaxSeries, parts.Context.Time);
         _meter = new Meter(new MeterOptions(BrokerTelemetry.MeterName)
         {
             Version = typeof(BrokerMeter).Assembly.GetName().Version?.ToString(),
             Tags = [new(BrokerTelemetry.StoreIdTag, parts.Store.StoreId.ToString())],
         });
-        _groupWatch = new GroupWatch(parts, new GroupInstruments(_meter));
+    }
+
+    private BrokerCounters Counters => _parts.Context.Counters;
+
+    private QueueStore Store => _parts.Store;
+
+    /// <summary>Makes the instruments, from now on to be listened to.</summary>
+    public void Start()
+    {
+        _started = _parts.Context.Time.GetTimestamp();
+        _groupWatch = new GroupWatch(_parts, new GroupInstruments(_meter));
         AddRequests();
         AddLevels();
         AddMemory();
         AddTopics();
         AddStoreCounters();
         AddStoreLevels();
-        parts.Store.ReportDurations(
+        Store.ReportDurations(
             _meter.CreateHistogram(
                 "equeue.store.write.duration", "s", "How long one write to the log took.", null, DiskTimes),
             _meter.CreateHistogram(
@@ -51,14 +59,14 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
         _groupWatch.Start();
     }
 
-    private BrokerCounters Counters => _parts.Counters;
-
-    private QueueStore Store => _parts.Store;
+    /// <inheritdoc/>
+    public ValueTask StopAsync() => DisposeAsync();
 
     public async ValueTask DisposeAsync()
     {
         _meter.Dispose();
-        await _groupWatch.DisposeAsync();
+        if (_groupWatch is { } watch)
+            await watch.DisposeAsync();
     }
 
     private void AddRequests()
@@ -127,7 +135,7 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
         Level("equeue.broker.groups", "{group}", "Groups with a member or progress.", () => _parts.Groups.Count);
         Level("equeue.broker.group_members", "{member}", "Members of groups.", () => _parts.Groups.MemberCount);
         _meter.CreateObservableGauge(
-            "equeue.broker.uptime", () => _parts.Time.GetElapsedTime(_started).TotalSeconds, "s",
+            "equeue.broker.uptime", () => _parts.Context.Time.GetElapsedTime(_started).TotalSeconds, "s",
             "Time since the broker's start.");
         _meter.CreateObservableGauge(
             "equeue.build.info", MeasureBuild, "{build}", "1, with the version of the broker and of .NET.");
@@ -159,7 +167,7 @@ internal sealed partial class BrokerMeter : IAsyncDisposable
     ];
 
     private Measurement<long>[] MeasurePools(Func<MemoryPool, long> read) =>
-        [.. _parts.Ledger.Pools.Select(pool => Of(read(pool), "equeue.memory.pool", pool.Name))];
+        [.. _parts.Context.Ledger.Pools.Select(pool => Of(read(pool), "equeue.memory.pool", pool.Name))];
 
     private void Count(string name, string unit, string description, Func<long> read) =>
         _meter.CreateObservableCounter(name, read, unit, description);

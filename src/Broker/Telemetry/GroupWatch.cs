@@ -11,7 +11,7 @@ namespace EQueue.Broker;
 /// backlog.
 /// </remarks>
 internal sealed class GroupWatch(BrokerParts parts, GroupInstruments instruments)
-    : PeriodicLoop(parts.Options.Telemetry.GroupInterval, parts.Time)
+    : PeriodicLoop(parts.Context.Options.Telemetry.GroupInterval, parts.Context.Time)
 {
     /// <summary>Queues of a group in a topic whose oldest message is looked up in a round.</summary>
     private const int MostLookUps = 16;
@@ -26,7 +26,7 @@ internal sealed class GroupWatch(BrokerParts parts, GroupInstruments instruments
         }
         catch (Exception exception) when (exception is not OperationCanceledException)
         {
-            parts.Logger.BacklogNotComputed(exception);
+            parts.Context.Logger.BacklogNotComputed(exception);
         }
     }
 
@@ -39,7 +39,7 @@ internal sealed class GroupWatch(BrokerParts parts, GroupInstruments instruments
                 .ThenBy(tally => tally.Group, StringComparer.Ordinal)
                 .ThenBy(tally => tally.Topic, StringComparer.Ordinal),
         ];
-        int most = parts.Options.Telemetry.MaxSeries;
+        int most = parts.Context.Options.Telemetry.MaxSeries;
         long nowMs = parts.Store.NowMs;
         var series = new List<GroupSeries>(Math.Min(tallies.Length, most) + 1);
         foreach (Tally tally in tallies.Take(most))

@@ -30,20 +30,20 @@ internal sealed partial class TopicCatalogue
             QueueId[] opening = [.. topic.Unwritable().Except(altered.Unwritable())];
 
             // What enters the log enters it before the record, so that a replay finds nothing behind.
-            store.SetWritable(closing, false);
+            _store.SetWritable(closing, false);
             try
             {
-                await store.AppendStateAsync([record.ToEntry()], CancellationToken.None);
+                await _store.AppendStateAsync([record.ToEntry()], CancellationToken.None);
             }
             catch
             {
-                store.SetWritable(closing, true);
+                _store.SetWritable(closing, true);
                 throw;
             }
 
             Publish(altered);
-            store.SetWritable(opening, true);
-            logger.QueuesAltered(
+            _store.SetWritable(opening, true);
+            _logger.QueuesAltered(
                 topic.Name, altered.Unwritable().Count(), altered.Unreadable.Count, altered.Queues.Length);
             return altered;
         }

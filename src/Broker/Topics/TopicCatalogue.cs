@@ -10,17 +10,16 @@ namespace EQueue.Broker;
 /// The topics that clients can see, by name and by queue. A topic appears here when its record is visible in the log.
 /// </summary>
 /// <remarks>Look-ups are free of locks; changes go one at a time.</remarks>
-internal sealed partial class TopicCatalogue(
-    QueueStore store,
-    BrokerState state,
-    BacklogTable backlogs,
-    BrokerOptions options,
-    ILogger logger) : IDisposable
+internal sealed partial class TopicCatalogue(ModuleContext context, BacklogTable backlogs) : IBrokerModule, IDisposable
 {
+    private readonly QueueStore _store = context.Store;
+    private readonly BrokerState _state = context.State;
+    private readonly LimitOptions _limits = context.Limits;
+    private readonly ILogger _logger = context.Logger;
     private readonly SemaphoreSlim _changes = new(1, 1);
     private readonly ConcurrentDictionary<string, Topic> _topics = new();
     private readonly ConcurrentDictionary<uint, Topic> _topicOfQueue = new();
-    private volatile TopicOptions _defaults = options.Topics;
+    private volatile TopicOptions _defaults = context.Options.Topics;
     private long _version = 1;
     private Listing _sorted = new(0, []);
 
@@ -39,15 +38,25 @@ internal sealed partial class TopicCatalogue(
     public int QueueCount => _topicOfQueue.Count;
 
     /// <summary>Takes over what the log holds; before the broker serves.</summary>
-    public void Load()
+    public Task LoadAsync()
     {
-        ILookup<TopicId, QueueView> queues = store.Queues.ToLookup(queue => queue.TopicId);
-        foreach (TopicRecord record in state.Topics.Topics)
+        ILookup<TopicId, QueueView> queues = _store.Queues.ToLookup(queue => queue.TopicId);
+        foreach (TopicRecord record in _state.Topics.Topics)
         {
             Topic topic =
                 Publish(record, [.. queues[record.Id].OrderBy(queue => queue.Number).Select(queue => queue.Id)]);
-            store.SetWritable(topic.Unwritable(), false);
+            _store.SetWritable(topic.Unwritable(), false);
         }
+
+        return Task.CompletedTask;
+    }
+
+    /// <summary>Lets senders into the topics with a bound, once the progress of groups is known; before the broker
+    /// serves.</summary>
+    public async Task MeasureAsync()
+    {
+        foreach (Topic topic in Topics)
+            await backlogs.MeasureAsync(topic.Backlog, topic.Queues);
     }
 
     public IEnumerable<Topic> Topics => _topics.Values;
@@ -97,7 +106,7 @@ internal sealed partial class TopicCatalogue(
     public async Task<Topic> CreateAsync(string name, TopicSettings settings, CancellationToken cancellationToken)
     {
         RequestRules.CheckName(name, "topic");
-        TopicRules.CheckSettings(settings, options.Limits);
+        TopicRules.CheckSettings(settings, _limits);
         await _changes.WaitAsync(cancellationToken);
         try
         {
@@ -132,7 +141,7 @@ internal sealed partial class TopicCatalogue(
     /// <exception cref="EQueueException">UnknownTopic, InvalidArgument, TooManyQueues.</exception>
     public async Task<Topic> AlterAsync(string name, TopicSettings changes, CancellationToken cancellationToken)
     {
-        TopicRules.CheckSettings(changes, options.Limits);
+        TopicRules.CheckSettings(changes, _limits);
         await _changes.WaitAsync(cancellationToken);
         try
         {
@@ -146,7 +155,7 @@ internal sealed partial class TopicCatalogue(
 
             TopicRecord record = topic.Record with { Settings = changes.Or(topic.Record.Settings) };
             Topic altered = await StoreAsync(record, topic.Queues, queueCount);
-            logger.TopicAltered(name, altered.Queues.Length);
+            _logger.TopicAltered(name, altered.Queues.Length);
             return altered;
         }
         finally
@@ -172,7 +181,7 @@ internal sealed partial class TopicCatalogue(
             whenHidden();
             try
             {
-                await store.RemoveQueuesAsync(topic.Queues, [TopicRecord.Removed(name)], CancellationToken.None);
+                await _store.RemoveQueuesAsync(topic.Queues, [TopicRecord.Removed(name)], CancellationToken.None);
             }
             catch
             {
@@ -181,9 +190,9 @@ internal sealed partial class TopicCatalogue(
             }
 
             HashSet<QueueId> gone = topic.Queues.ToHashSet();
-            state.Groups.ForgetOffsets(queue => gone.Contains(queue.Id));
+            _state.Groups.ForgetOffsets(queue => gone.Contains(queue.Id));
             backlogs.Remove(topic.Id);
-            logger.TopicDeleted(name, topic.Id, topic.Queues.Length);
+            _logger.TopicDeleted(name, topic.Id, topic.Queues.Length);
             return topic;
         }
         finally
@@ -196,37 +205,37 @@ internal sealed partial class TopicCatalogue(
 
     private async Task<Topic> MakeAsync(string name, TopicSettings settings)
     {
-        if (_topics.Count >= options.Limits.MaxTopics)
+        if (_topics.Count >= _limits.MaxTopics)
         {
             throw new EQueueException(
                 ErrorCode.TooManyQueues, $"The broker has {_topics.Count} topics, its limit (Limits:MaxTopics).");
         }
 
-        TopicSettings whole = settings.Or(Defaults.ToSettings(options.Limits));
-        var record = new TopicRecord(name, TopicId.NewId(), store.NowMs, whole);
+        TopicSettings whole = settings.Or(Defaults.ToSettings(_limits));
+        var record = new TopicRecord(name, TopicId.NewId(), _store.NowMs, whole);
         Topic topic = await StoreAsync(record, [], whole.QueueCount ?? Defaults.QueueCount);
-        logger.TopicCreated(name, topic.Id, topic.Queues.Length);
+        _logger.TopicCreated(name, topic.Id, topic.Queues.Length);
         return topic;
     }
 
     private async Task<Topic> StoreAsync(TopicRecord record, QueueId[] queues, int queueCount)
     {
         int added = queueCount - queues.Length;
-        if (QueueCount + (long)added > options.Limits.MaxQueues)
+        if (QueueCount + (long)added > _limits.MaxQueues)
         {
             throw new EQueueException(
                 ErrorCode.TooManyQueues,
                 $"The broker has {QueueCount} queues; {added} more are beyond its limit of "
-                + $"{options.Limits.MaxQueues} (Limits:MaxQueues).");
+                + $"{_limits.MaxQueues} (Limits:MaxQueues).");
         }
 
         if (added == 0)
         {
-            await store.AppendStateAsync([record.ToEntry()], CancellationToken.None);
+            await _store.AppendStateAsync([record.ToEntry()], CancellationToken.None);
         }
         else
         {
-            QueueId[] opened = await store.OpenQueuesAsync(
+            QueueId[] opened = await _store.OpenQueuesAsync(
                 record.Id, queues.Length, added, [record.ToEntry()], CancellationToken.None);
             queues = [.. queues, .. opened];
         }

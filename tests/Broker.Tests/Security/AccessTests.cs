@@ -40,9 +40,46 @@ public sealed class AccessTests : IAsyncLifetime
         HashSet<Opcode> cases = [.. AccessCases.Of(_orders).Select(one => one.Opcode)];
         foreach (Opcode opcode in Enum.GetValues<Opcode>())
         {
-            Assert.True(OperationTable.Has(opcode), $"{opcode} has no row in the OperationTable.");
+            OperationRow? row = _broker.Broker.Operations.Find(opcode);
+            Assert.True(row?.Opcode == opcode, $"{opcode} has no row in the OperationTable.");
             Assert.True(cases.Contains(opcode), $"{opcode} has no AccessCase.");
+
+            // A node of a cluster serves it, not the broker.
+            Assert.True((row.Handler is null) == (opcode == Opcode.WatchLeader), $"{opcode} has no handler.");
         }
+    }
+
+    [Fact]
+    public void GivenEveryOperation_WhenItsRowIsRead_ThenItsRightIsThatOfItsCase()
+    {
+        foreach (AccessCase one in AccessCases.Of(_orders).Where(one => one.Need is not null))
+        {
+            OperationRow row = _broker.Broker.Operations.Find(one.Opcode)!;
+
+            // A route makes the topic where it may, and whoever asks about its own rights needs none.
+            if (one.Opcode == Opcode.Route && one.Need!.Permission == Permission.Create)
+                continue;
+            Assert.Equal((one.Need!.Permission, one.Need.Resource), (row.Permission, row.Resource));
+        }
+    }
+
+    [Theory]
+    [InlineData(Opcode.Hello, QuotaClass.None)]
+    [InlineData(Opcode.Produce, QuotaClass.Produce)]
+    [InlineData(Opcode.Fetch, QuotaClass.Fetch)]
+    [InlineData(Opcode.CommitOffsets, QuotaClass.Request)]
+    public void GivenAnOperation_WhenItsRowIsRead_ThenItSaysHowItCountsForQuotas(Opcode opcode, object quota)
+        => Assert.Equal(quota, _broker.Broker.Operations.Find(opcode)!.Quota);
+
+    [Fact]
+    public void GivenTheOperations_WhenTheirRowsAreRead_ThenAllButThreeCountAsOneRequest()
+    {
+        Opcode[] others =
+        [
+            .. Enum.GetValues<Opcode>().Where(
+                opcode => _broker.Broker.Operations.Find(opcode)!.Quota != QuotaClass.Request),
+        ];
+        Assert.Equal([Opcode.Hello, Opcode.Produce, Opcode.Fetch], others.Order());
     }
 
     [Fact]
