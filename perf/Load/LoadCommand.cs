@@ -11,8 +11,7 @@ internal static class LoadCommand
 {
     public static async Task<int> RunAsync(string[] args)
     {
-        var line = new LoadCommandLine();
-        ParseResult parsed = line.Root.Parse(args);
+        ParseResult parsed = MakeRoot().Parse(args);
         if (parsed.Errors.Count > 0)
         {
             foreach (ParseError error in parsed.Errors)
@@ -20,7 +19,6 @@ internal static class LoadCommand
             return LoadExit.Usage;
         }
 
-        line.Root.SetAction((result, _) => ExecuteAsync(line.ScenarioOf(result), line.Read(result)));
         return await parsed.InvokeAsync(new InvocationConfiguration
         {
             EnableDefaultExceptionHandler = false,
@@ -28,27 +26,38 @@ internal static class LoadCommand
         });
     }
 
-    private static async Task<int> ExecuteAsync(string name, LoadOptions options)
+    /// <summary>A command for each scenario, and one that lists them.</summary>
+    private static RootCommand MakeRoot()
     {
-        if (name == "list")
+        var root = new RootCommand("Measures EQueue on this machine; docs/measuring.md says how to read the figures.");
+        var list = new Command("list", "names the scenarios");
+        list.SetAction(_ => PrintList());
+        root.Add(list);
+        foreach (IScenario scenario in ScenarioList.All)
         {
-            foreach (IScenario each in ScenarioList.All)
-                Console.WriteLine($"{each.Name,-13} {each.Summary}");
-            return LoadExit.Ok;
+            root.Add(MakeCommand(scenario, scenario.Name));
+            if (scenario.FormerName is { } former)
+                root.Add(MakeCommand(scenario, former));
         }
 
-        if (ScenarioList.Find(name) is not { } scenario)
-        {
-            await Console.Error.WriteLineAsync($"unknown scenario '{name}'; 'list' names them");
-            return LoadExit.Usage;
-        }
+        return root;
+    }
 
-        if (options.Quick && scenario is not AllScenario)
-        {
-            await Console.Error.WriteLineAsync("--quick belongs to 'all'");
-            return LoadExit.Usage;
-        }
+    private static Command MakeCommand(IScenario scenario, string name)
+    {
+        var made = new ScenarioCommand(scenario, name);
+        made.Command.SetAction((result, _) => ExecuteAsync(scenario, made.Read(result)));
+        return made.Command;
+    }
 
+    private static void PrintList()
+    {
+        foreach (IScenario each in ScenarioList.All)
+            Console.WriteLine($"{each.Name,-15} {each.Summary}");
+    }
+
+    private static async Task<int> ExecuteAsync(IScenario scenario, LoadOptions options)
+    {
         using var interrupted = new CancellationTokenSource();
         using PosixSignalRegistration onInterrupt = Register(PosixSignal.SIGINT, interrupted);
         using PosixSignalRegistration onTerminate = Register(PosixSignal.SIGTERM, interrupted);

@@ -74,10 +74,10 @@ internal sealed record LoadOptions
     /// <summary>Where curves are written.</summary>
     public string? CurveDirectory { get; init; }
 
-    public Plant Plant { get; init; } = Plant.None;
+    public Faults Faults { get; init; } = Faults.None;
 
     /// <summary>What a consumer's checker is to be deceived with.</summary>
-    public Plant ConsumerPlant => Plant & ~Plant.Short;
+    public Faults ConsumerFaults => Faults & ~Faults.Short;
 
     public int WarmMemoryGB { get; init; }
 

@@ -41,7 +41,7 @@ public sealed class AdminTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, "admin", "--plant", "missing", "--topics", "2", "--seconds", "0.2", "--warmup", "0.1",
+            LoadExit.WrongData, "admin", "--inject", "missing", "--topics", "2", "--seconds", "0.2", "--warmup", "0.1",
             "--repeat", "1", "--in-flight", "500");
 
         JsonElement row = Assert.Single(rows);

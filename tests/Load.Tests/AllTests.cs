@@ -35,7 +35,7 @@ public sealed class AllTests
         using var program = new LoadProgram();
 
         LoadProgram.Outcome outcome = await program.RunAsync(
-            "all", "--quick", "--part", "limit,remoting,topics", "--plant", "missing", "--limit-total", "5",
+            "all", "--quick", "--part", "limit,remoting,topics", "--inject", "missing", "--limit-total", "5",
             "--json", "all.json");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());

@@ -36,7 +36,7 @@ public sealed class ColdReadTests
         using var program = new LoadProgram();
 
         LoadProgram.Outcome outcome = await program.RunAsync(
-            "coldread", "--plant", "missing,duplicate,reorder", "--gb", "0.07", "--queues", "4", "--consumers", "1", "--rate", "1000",
+            "coldread", "--inject", "missing,duplicate,reorder", "--gb", "0.07", "--queues", "4", "--consumers", "1", "--rate", "1000",
             "--seconds", "0.2", "--warmup", "0", "--repeat", "1", "--json", "cold.json");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());

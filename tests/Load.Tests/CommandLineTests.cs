@@ -16,7 +16,7 @@ public sealed class CommandLineTests
     [InlineData("limit --flush never")]
     [InlineData("limit --in-flight 0")]
     [InlineData("limit extra")]
-    [InlineData("throughput --plant sideways")]
+    [InlineData("throughput --inject sideways")]
     public async Task GivenAWrongCommandLine_WhenRun_ThenItExitsWith2AndWritesNothing(string arguments)
     {
         await LoadProgram.DemandRefusalAsync(arguments);
@@ -34,6 +34,49 @@ public sealed class CommandLineTests
         Assert.True(outcome.ExitCode == LoadExit.Usage, outcome.ToString());
         Assert.Contains(why, outcome.Errors, StringComparison.Ordinal);
         Assert.Empty(program.Leftovers);
+    }
+
+    [Theory]
+    [InlineData("tiny-messages", "--connections", "--rate")]
+    [InlineData("sync", "--in-flight", "--consumers")]
+    [InlineData("limit", "--limit-block", "--size")]
+    public async Task GivenAScenario_WhenAskedForHelp_ThenItShowsWhatItTakesAndNothingElse(
+        string scenario, string taken, string other)
+    {
+        using var program = new LoadProgram();
+
+        LoadProgram.Outcome outcome = await program.RunAsync(scenario, "--help");
+
+        Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
+        Assert.Contains(taken, outcome.Output, StringComparison.Ordinal);
+        Assert.DoesNotContain(other, outcome.Output, StringComparison.Ordinal);
+        Assert.DoesNotContain("--inject", outcome.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GivenNamesOfBefore_WhenUsed_ThenTheyMeanTheSameAndAreNotShown()
+    {
+        using var program = new LoadProgram();
+
+        LoadProgram.Outcome help = await program.RunAsync("--help");
+        LoadProgram.Outcome run = await program.RunAsync(
+            "jellyfish", "--part", "enqueue", "--plant", "short", "--producers", "2", "--messages", "100", "--warmup", "0",
+            "--repeat", "1", "--no-limit");
+
+        Assert.DoesNotContain("jellyfish", help.Output, StringComparison.Ordinal);
+        Assert.DoesNotContain("cluster-bench", help.Output, StringComparison.Ordinal);
+        Assert.True(run.ExitCode == LoadExit.WrongData, run.ToString());
+    }
+
+    [Theory]
+    [InlineData("sync", "--consumers", "2")]
+    [InlineData("remoting", "--api", "message")]
+    [InlineData("limit", "--seconds", "1")]
+    public void GivenAFlagOfTheContractThatChangesNothing_WhenRead_ThenItIsTaken(string scenario, params string[] flags)
+    {
+        Scenarios.IScenario found = Scenarios.ScenarioList.Find(scenario)!;
+
+        Assert.Empty(new ScenarioCommand(found, scenario).Command.Parse(flags).Errors);
     }
 
     [Fact]

@@ -42,7 +42,7 @@ public sealed class ConnectionsTests
 
         JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "connections", "--connections", "120", "--producers", "2", "--messages", "5000",
-            "--warmup", "0", "--repeat", "1", "--plant", "missing");
+            "--warmup", "0", "--repeat", "1", "--inject", "missing");
 
         JsonElement row = rows[0];
         Assert.Equal(2, row.GetProperty("missing").GetInt64());

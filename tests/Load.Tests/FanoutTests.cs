@@ -52,7 +52,7 @@ public sealed class FanoutTests
 
         JsonElement[] rows = await program.MeasureAsync(
             LoadExit.WrongData, "fanout", "--part", "direct", "--consumers", "2", "--messages", "1000", "--repeat", "1",
-            "--plant", "duplicate");
+            "--inject", "duplicate");
 
         JsonElement row = rows[0];
         Assert.Equal(1, row.GetProperty("duplicated").GetInt64());

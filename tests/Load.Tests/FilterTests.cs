@@ -52,7 +52,7 @@ public sealed class FilterTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, "filter", "--plant", "missing,duplicate,reorder", "--messages", "100000", "--warmup",
+            LoadExit.WrongData, "filter", "--inject", "missing,duplicate,reorder", "--messages", "100000", "--warmup",
             "0", "--repeat", "1");
 
         JsonElement row = rows[0];

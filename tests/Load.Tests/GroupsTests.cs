@@ -50,7 +50,7 @@ public sealed class GroupsTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, [.. Short, "--changes", "4", "--plant", "missing,duplicate,reorder"]);
+            LoadExit.WrongData, [.. Short, "--changes", "4", "--inject", "missing,duplicate,reorder"]);
 
         JsonElement row = Assert.Single(rows);
         foreach (string name in new[] { "consumePerSecond", "groupToManual" })

@@ -37,7 +37,7 @@ public sealed class PackingTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, "packing", "--plant", "missing,duplicate,reorder", "--messages", "50000", "--warmup",
+            LoadExit.WrongData, "packing", "--inject", "missing,duplicate,reorder", "--messages", "50000", "--warmup",
             "0");
 
         JsonElement row = rows[0];

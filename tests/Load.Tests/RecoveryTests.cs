@@ -29,12 +29,12 @@ public sealed class RecoveryTests
     [Theory]
     [InlineData("short", "missing")]
     [InlineData("duplicate", "duplicated")]
-    public async Task GivenAPlantedDefect_WhenTheServerIsBack_ThenItExitsWith3AndTellsNoTime(string plant, string fault)
+    public async Task GivenAPlantedDefect_WhenTheServerIsBack_ThenItExitsWith3AndTellsNoTime(string faults, string fault)
     {
         using var program = new LoadProgram();
 
         LoadProgram.Outcome outcome = await program.RunAsync(
-            "recovery", "--plant", plant, "--gb", "0.01", "--queues", "10", "--messages", "100",
+            "recovery", "--inject", faults, "--gb", "0.01", "--queues", "10", "--messages", "100",
             "--json", "recovery.json");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
@@ -48,7 +48,7 @@ public sealed class RecoveryTests
     [InlineData("--server 127.0.0.1:1")]
     [InlineData("--rate 100")]
     [InlineData("--seconds 1")]
-    [InlineData("--plant reorder")]
+    [InlineData("--inject reorder")]
     [InlineData("--queues 10 --messages 9")]
     [InlineData("--gb 0")]
     public async Task GivenFlagsThatRecoveryDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)

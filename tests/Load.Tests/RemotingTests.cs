@@ -65,7 +65,7 @@ public sealed class RemotingTests
     [InlineData("--server 127.0.0.1:1")]
     [InlineData("--messages 1")]
     [InlineData("--rate 5")]
-    [InlineData("--plant missing")]
+    [InlineData("--inject missing")]
     public async Task GivenAFlagThatRemotingDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
     {
         await LoadProgram.DemandRefusalAsync($"remoting {flags}");

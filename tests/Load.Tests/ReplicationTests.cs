@@ -58,7 +58,7 @@ public sealed class ReplicationTests
     [InlineData("failover", "missing,duplicate,reorder")]
     [InlineData("cluster", "short")]
     public async Task GivenAPlantedDefect_WhenTheClusterIsMeasured_ThenItExitsWith3AndGivesNoFigure(
-        string scenario, string plant)
+        string scenario, string faults)
     {
         Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
         using var program = new LoadProgram();
@@ -66,7 +66,7 @@ public sealed class ReplicationTests
             ? ["--part", "kill", "--queues", "10", "--changes", "4", "--warmup", "0"]
             : ["--part", "async", "--size", "128", "--seconds", "0.3", "--warmup", "0", "--repeat", "1"];
 
-        JsonElement[] rows = await program.MeasureAsync(LoadExit.WrongData, [scenario, .. flags, "--plant", plant]);
+        JsonElement[] rows = await program.MeasureAsync(LoadExit.WrongData, [scenario, .. flags, "--inject", faults]);
 
         string name = scenario == "failover" ? "failoverMs" : "latencyUs";
         Assert.DoesNotContain(rows, row => row.GetProperty("missing").GetInt64() == 0

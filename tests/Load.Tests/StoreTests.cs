@@ -53,7 +53,7 @@ public sealed class StoreTests
         using var program = new LoadProgram();
 
         LoadProgram.Outcome outcome = await program.RunAsync(
-            "store", "--plant", "missing,duplicate,reorder", "--size", "1024", "--flush", "async", "--messages", "8000", "--warmup", "0",
+            "store", "--inject", "missing,duplicate,reorder", "--size", "1024", "--flush", "async", "--messages", "8000", "--warmup", "0",
             "--json", "store.json");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());

@@ -90,12 +90,12 @@ public sealed class ThroughputTests
     [Theory]
     [InlineData("missing,duplicate,reorder", 1)]
     [InlineData("short", 0)]
-    public async Task GivenAPlantedDefect_WhenThroughputRuns_ThenItExitsWith3AndGivesNoRate(string plant, long wrong)
+    public async Task GivenAPlantedDefect_WhenThroughputRuns_ThenItExitsWith3AndGivesNoRate(string faults, long wrong)
     {
         using var program = new LoadProgram();
 
         LoadProgram.Outcome outcome = await program.RunAsync(
-            "throughput", "--plant", plant, "--size", "128", "--messages", "5000", "--warmup", "0.2", "--repeat", "2",
+            "throughput", "--inject", faults, "--size", "128", "--messages", "5000", "--warmup", "0.2", "--repeat", "2",
             "--limit-total", "5", "--json", "out.json", "--report", "out.md");
 
         Assert.True(outcome.ExitCode == LoadExit.WrongData, outcome.ToString());
@@ -110,7 +110,7 @@ public sealed class ThroughputTests
 
         foreach (string name in new[] { "missing", "duplicated", "reordered" })
             Assert.Equal(wrong, row.GetProperty(name).GetInt64());
-        Assert.Equal(plant == "short", row.GetProperty("unstored").GetInt64() > 0);
+        Assert.Equal(faults == "short", row.GetProperty("unstored").GetInt64() > 0);
         Assert.Equal(["out.json", "out.md"], program.Leftovers);
     }
 

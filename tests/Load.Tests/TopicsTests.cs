@@ -36,7 +36,7 @@ public sealed class TopicsTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, "topics", "--plant", "missing,duplicate,reorder", "--topics", "20", "--queues", "1",
+            LoadExit.WrongData, "topics", "--inject", "missing,duplicate,reorder", "--topics", "20", "--queues", "1",
             "--seconds", "0.1", "--warmup", "0", "--repeat", "1");
 
         JsonElement row = rows[0];
@@ -51,8 +51,8 @@ public sealed class TopicsTests
     public void GivenATopicWithAnotherNumberOfQueues_WhenListed_ThenItIsDamaged()
     {
         string[] lines = ["{\"topic\":\"a\",\"queueCount\":2}", "{\"topic\":\"b\",\"queues\":[{}]}"];
-        Assert.Equal(1, ListedTopics.Judge(lines, ["a", "b"], 2, Plant.None).Damaged);
-        Assert.True(ListedTopics.Judge(lines[..1], ["a"], 2, Plant.None).IsRight);
+        Assert.Equal(1, ListedTopics.Judge(lines, ["a", "b"], 2, Faults.None).Damaged);
+        Assert.True(ListedTopics.Judge(lines[..1], ["a"], 2, Faults.None).IsRight);
     }
 
     [Theory]

@@ -12,7 +12,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
     private readonly Consumer? _member;
     private readonly QueueReader? _reader;
     private readonly LatencyHistogram _endToEnd;
-    private readonly PlantedDefect? _defect;
+    private readonly FaultInjector? _defect;
     private readonly WindowRates? _arrivals;
     private string _lastTopic = string.Empty;
     private int _lastTopicIndex;
@@ -31,8 +31,8 @@ internal sealed class ConsumeLane : IAsyncDisposable
             order.Topics.Count * order.Queues,
             order.Size,
             order.Run);
-        if (order.Plant != Plant.None && number == 0)
-            _defect = new PlantedDefect(order.Plant, Checker.Observe);
+        if (order.Faults != Faults.None && number == 0)
+            _defect = new FaultInjector(order.Faults, Checker.Observe);
         _arrivals = order.InWindows && number == 0 ? new WindowRates() : null;
         if (!order.InGroup)
             _reader = _client.CreateReader();

@@ -24,7 +24,7 @@ internal sealed record ConsumerOrder(
     bool Batches,
     bool TimeAll,
     int? Rate,
-    Plant Plant)
+    Faults Faults)
 {
     /// <summary>Whether the first consumer's rate over windows of messages is told.</summary>
     public bool InWindows { get; init; }

@@ -9,7 +9,7 @@ namespace EQueue.Load.Consuming;
 internal sealed class ReplayLane : IAsyncDisposable
 {
     private readonly ReplayOrder _order;
-    private readonly Plant _plant;
+    private readonly Faults _faults;
     private readonly EQueueClient _client;
     private readonly Dictionary<string, int> _topics;
     private QueueReader? _reader;
@@ -18,7 +18,7 @@ internal sealed class ReplayLane : IAsyncDisposable
     public ReplayLane(ReplayOrder order, int number)
     {
         _order = order;
-        _plant = number == 0 ? order.Plant : Plant.None;
+        _faults = number == 0 ? order.Faults : Faults.None;
         _client = LoadClient.To(order.Server);
         _topics = order.Topics.Index().ToDictionary(topic => topic.Item, topic => topic.Index, StringComparer.Ordinal);
         First = NewChecker();
@@ -44,7 +44,7 @@ internal sealed class ReplayLane : IAsyncDisposable
     /// <summary>Reads to the ends once, then on from the beginning until told to stop.</summary>
     public async Task RunAsync(CancellationToken stop)
     {
-        await ReadAsync(First, _plant, CancellationToken.None);
+        await ReadAsync(First, _faults, CancellationToken.None);
         while (!stop.IsCancellationRequested)
         {
             PageCache.LetGo(_order.Directory);
@@ -65,7 +65,7 @@ internal sealed class ReplayLane : IAsyncDisposable
         try
         {
             await AssignAsync(stop);
-            await ReadAsync(checker, Plant.None, stop);
+            await ReadAsync(checker, Faults.None, stop);
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
@@ -86,9 +86,9 @@ internal sealed class ReplayLane : IAsyncDisposable
         _order.Size,
         _order.Run);
 
-    private async Task ReadAsync(SequenceChecker checker, Plant plant, CancellationToken cancellationToken)
+    private async Task ReadAsync(SequenceChecker checker, Faults faults, CancellationToken cancellationToken)
     {
-        Observer observe = plant == Plant.None ? checker.Observe : new PlantedDefect(plant, checker.Observe).Observe;
+        Observer observe = faults == Faults.None ? checker.Observe : new FaultInjector(faults, checker.Observe).Observe;
         await using QueueReader reader = _reader!;
         await foreach (ReceivedBatch batch in reader.ReadBatchesAsync(cancellationToken))
         {

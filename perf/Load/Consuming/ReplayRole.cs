@@ -84,7 +84,7 @@ internal sealed record ReplayOrder(
     int Seed,
     uint Run,
     int SlotCount,
-    Plant Plant);
+    Faults Faults);
 
 /// <summary>What they read until they were told that they may end.</summary>
 internal sealed record ReplayResult(

@@ -11,7 +11,7 @@ internal sealed record FilterSendResult(double Seconds, ProcessFigures Start, Pr
 
 /// <summary>Reads the stream from its begin to its end, once.</summary>
 /// <param name="OnlyWanted">Asks for the wanted tag alone; else for every message.</param>
-internal sealed record FilterReadOrder(FilterOrder Stream, bool OnlyWanted, Plant Plant);
+internal sealed record FilterReadOrder(FilterOrder Stream, bool OnlyWanted, Faults Faults);
 
 /// <summary>What a reading gave.</summary>
 /// <param name="Messages">That it handed out.</param>

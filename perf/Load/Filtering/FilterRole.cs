@@ -69,7 +69,7 @@ internal sealed class FilterRole : IRole
         string wanted = new TagPlan(order.Stream.RunLength).Wanted;
         byte[] wantedTag = Encoding.UTF8.GetBytes(wanted);
         Observer observe =
-            order.Plant == Plant.None ? checker.Observe : new PlantedDefect(order.Plant, checker.Observe).Observe;
+            order.Faults == Faults.None ? checker.Observe : new FaultInjector(order.Faults, checker.Observe).Observe;
         await using QueueReader reader = client.CreateReader(
             new ReaderOptions { Tags = order.OnlyWanted ? [wanted] : [], StopAtEnd = true });
         await reader.AssignAllAsync(order.Stream.Topic, StartPosition.Begin, cancellationToken);

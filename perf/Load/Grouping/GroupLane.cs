@@ -17,7 +17,7 @@ internal sealed class GroupLane : IAsyncDisposable
     private readonly CutRelay _relay;
     private readonly EQueueClient _client;
     private readonly Consumer _member;
-    private readonly PlantedDefect? _defect;
+    private readonly FaultInjector? _defect;
     private readonly long[] _givenNs;
     private readonly long[] _consumedNs;
     private Task _loop = Task.CompletedTask;
@@ -32,8 +32,8 @@ internal sealed class GroupLane : IAsyncDisposable
         Checker = new SequenceChecker(
             new BodyComparer(order.Seed, order.Size, order.SlotCount), order.Producers, order.Queues, order.Size,
             order.Run);
-        if (order.Plant != Plant.None && number == 0)
-            _defect = new PlantedDefect(order.Plant, Checker.Observe);
+        if (order.Faults != Faults.None && number == 0)
+            _defect = new FaultInjector(order.Faults, Checker.Observe);
         _relay = new CutRelay(order.Server);
         _client = new EQueueClient(LoadClient.OptionsFor(_relay.Address) with { RequestTimeout = RequestTimeout });
         _member = _client.CreateConsumer(order.Group, [order.Topic], new ConsumerOptions

@@ -6,7 +6,7 @@ namespace EQueue.Load.Grouping;
 /// <param name="Group">Their group.</param>
 /// <param name="Members">That are there from the beginning and stay.</param>
 /// <param name="SlotCount">As the producers have it.</param>
-/// <param name="Plant">What the first member does wrong.</param>
+/// <param name="Faults">What the first member does wrong.</param>
 internal sealed record MembersOrder(
     string Server,
     string Group,
@@ -19,7 +19,7 @@ internal sealed record MembersOrder(
     uint Run,
     int SlotCount,
     int SessionTimeoutMs,
-    Plant Plant);
+    Faults Faults);
 
 /// <summary>How the last member comes or goes.</summary>
 internal enum MemberChange

@@ -53,14 +53,14 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
         Workspace.Remove(empty);
 
         await WriteAsync(isFirst: false, cancellationToken);
-        if (session.Options.Plant.HasFlag(Plant.Short))
+        if (session.Options.Faults.HasFlag(Faults.Short))
             LogTally.Shorten(_directory);
         PageCache.Drop(_directory);
         if (isWarm)
             PageCache.Warm(_directory, WarmBytes);
         ServerResult server = await StartAsync(_directory, cancellationToken);
         await using EQueueClient client = NewClient(server);
-        long stored = await CountAsync(client, cancellationToken) - Planted();
+        long stored = await CountAsync(client, cancellationToken) - InjectedCount();
         StatsResponse stats = await client.Admin.StatsAsync(cancellationToken);
         await _server.CallAsync("kill", null, cancellationToken);
         var figures = new Figures
@@ -132,10 +132,10 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
     }
 
     /// <summary>A message too few or too many, to show that it is noticed.</summary>
-    private int Planted() => session.Options.Plant switch
+    private int InjectedCount() => session.Options.Faults switch
     {
-        Plant.Missing => 1,
-        Plant.Duplicate => -1,
+        Faults.Missing => 1,
+        Faults.Duplicate => -1,
         _ => 0,
     };
 }

@@ -5,14 +5,8 @@ internal static class TargetList
 {
     private const string Throughput = "throughput";
 
-    /// <summary>Kafka 4.1 and Iggy 0.9 with prebuilt batches, from end to end on a machine of the same size.</summary>
-    private static readonly (int Size, double MustOfLimit, double Kafka, double Iggy)[] Sizes =
-    [
-        (128, 0.50, 317_000, 1_260_000),
-        (512, 0.55, 127_000, 716_000),
-        (1024, 0.60, 72_000, 581_000),
-        (2048, 0.60, 38_000, 254_000),
-    ];
+    private static readonly (int Size, double MustOfLimit)[] Sizes =
+        [(128, 0.50), (512, 0.55), (1024, 0.60), (2048, 0.60)];
 
     private static readonly (int InFlight, double Must, double Aim)[] SyncRates =
         [(1, 3_500, 5_000), (64, 150_000, 250_000), (1_000, 1e6, 2e6), (10_000, 2.5e6, 4e6)];
@@ -22,12 +16,6 @@ internal static class TargetList
         .. Sizes.Select(each => new Target(
             $"1 + 1, async flush, {each.Size} B: ratio to limit", each.MustOfLimit, 0.85,
             rows => One(rows, FigureNames.RatioToLimit, each.Size))),
-        .. Sizes.Select(each => new Target(
-            $"1 + 1, {each.Size} B: times Kafka's {each.Kafka / 1000:N0} k msg/s (to compare, no gate)", 8, 12,
-            rows => One(rows, FigureNames.ConsumePerSecond, each.Size) / each.Kafka)),
-        .. Sizes.Select(each => new Target(
-            $"1 + 1, {each.Size} B: times Iggy's {each.Iggy / 1000:N0} k msg/s (to compare, no gate)", 1, 2,
-            rows => One(rows, FigureNames.ConsumePerSecond, each.Size) / each.Iggy)),
         .. Sizes.Select(each => new Target(
             $"2 + 2 over 1 + 1, {each.Size} B", 1, 1.3,
             rows => Of(rows, FigureNames.RatioToFirst, each.Size, 2, 4, "message"))),

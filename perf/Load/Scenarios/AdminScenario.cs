@@ -21,16 +21,14 @@ internal sealed class AdminScenario : IScenario
     public string Summary =>
         "answers over HTTP and the clients' port beside 2 + 2 at full speed (128 B; 100 topics; 100 requests/s)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Size | LoadFlags.Producers | LoadFlags.Consumers | LoadFlags.Queues | LoadFlags.Topics
+        | LoadFlags.Seconds | LoadFlags.Repeat | LoadFlags.Warmup | LoadFlags.Api | LoadFlags.Flush
+        | LoadFlags.InFlight | LoadFlags.Rate;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Messages is not null
-            || options is { Sizes.Count: > 1 } or { Rates.Count: > 1 } or { InFlight.Count: > 1 })
-        {
-            throw LoadException.Usage(
-                "admin knows no --server and --messages, and takes one --size, --rate and --in-flight");
-        }
-
         RunPlan plan = RunPlan.From(options with { Rates = null }, options.Sizes?[0] ?? StandardSize) with
         {
             Topics = options.Topics ?? StandardTopics,
@@ -40,7 +38,7 @@ internal sealed class AdminScenario : IScenario
             WithLimit = false,
             WithAdmin = true,
         };
-        plan.Validate(options.Plant);
+        plan.Validate(options.Faults);
         if (plan.Consumers == 0 || plan.Warmup <= 0)
             throw LoadException.Usage("admin needs consumers and a --warmup: it asks for the group's lag");
         await MeasureAsync(session, plan, options.Rates?[0] ?? StandardRate, cancellationToken);

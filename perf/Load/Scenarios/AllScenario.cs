@@ -13,19 +13,23 @@ internal sealed class AllScenario : IScenario
 
     public string Summary => "every scenario at length, more than an hour and a half; --quick: each shortly, under 15 minutes";
 
+    public LoadFlags Flags =>
+        LoadFlags.Quick | LoadFlags.Repeat | LoadFlags.Curves | LoadFlags.NoLimit | LoadFlags.LimitRun;
+
+    public LoadFlags Unused => LoadFlags.None;
+
+    public IReadOnlyList<string> Parts =>
+        [.. ScenarioList.All.Where(scenario => scenario is not AllScenario).Select(scenario => scenario.Name)];
+
+    public bool HasPart(string part) => ScenarioList.Find(part) is not (null or AllScenario);
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        Refuse(options);
         IReadOnlyList<MeasuringStep> steps = options.Quick ? AllSteps.Quick : AllSteps.Full;
-        foreach (string part in options.Parts ?? [])
-        {
-            if (steps.All(step => step.Scenario != part))
-                throw LoadException.Usage($"--part {part}: no scenario of this name; 'list' names them");
-        }
-
         var failures = new List<LoadException>();
-        var wanted = steps.Where(step => options.Parts?.Contains(step.Scenario) ?? true).ToList();
+        string[]? parts = options.Parts?.Select(part => ScenarioList.Find(part)!.Name).ToArray();
+        var wanted = steps.Where(step => parts?.Contains(step.Scenario) ?? true).ToList();
         foreach ((int number, MeasuringStep step) in wanted.Index())
         {
             long startNs = Clock.NowNs;
@@ -39,33 +43,6 @@ internal sealed class AllScenario : IScenario
         {
             LoadException worst = failures.Find(failure => failure.ExitCode == LoadExit.WrongData) ?? failures[0];
             throw new LoadException(worst.ExitCode, $"failed: {string.Join("; ", session.Report.Failures)}", worst);
-        }
-    }
-
-    private static void Refuse(LoadOptions options)
-    {
-        var standard = new LoadOptions();
-        LoadOptions rest = options with
-        {
-            Quick = false,
-            Parts = null,
-            Repeat = null,
-            DataDirectory = null,
-            Seed = standard.Seed,
-            JsonFile = null,
-            ReportFile = null,
-            CurveDirectory = null,
-            NoLimit = false,
-            WarmMemoryGB = 0,
-            LimitBlockKB = standard.LimitBlockKB,
-            LimitTotalMB = standard.LimitTotalMB,
-            Plant = Plant.None,
-        };
-        if (rest != standard)
-        {
-            throw LoadException.Usage(
-                "all knows --quick, --part, --repeat, --data, --seed, --json, --report, --curves, --no-limit, "
-                + "--warm-memory, --limit-block and --limit-total alone");
         }
     }
 

@@ -52,8 +52,8 @@ internal static class AllSteps
         Step("admin"),
         Step("connections"),
         Step("fanout"),
-        Step("jellyfish"),
-        Step("cluster-bench"),
+        Step("tiny-messages"),
+        Step("several-brokers"),
         Step("failover", "failover", options => options with { Changes = ChangesOfLeader }),
         Step("cluster"),
     ];
@@ -97,8 +97,8 @@ internal static class AllSteps
                 Messages = 20_000,
                 Parts = ["sizes", "direct", "proxy"],
             }),
-        Short("jellyfish", 1, options => options with { Connections = 400 }),
-        Short("cluster-bench", 1, options => options),
+        Short("tiny-messages", 1, options => options with { Connections = 400 }),
+        Short("several-brokers", 1, options => options),
         Short(
             "failover", 0,
             options => options with { Seconds = null, Warmup = null, Queues = 100, Changes = 4, Parts = ["kill", "pause"] }),

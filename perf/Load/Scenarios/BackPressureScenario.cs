@@ -17,6 +17,13 @@ internal sealed class BackPressureScenario : IScenario
     public string Summary =>
         $"a backlog bounded at {Depth} messages: 1 + 1, the same unbounded, 10 producers and a slow consumer (128 B; 10 s)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Producers | LoadFlags.Queues | LoadFlags.Topics | LoadFlags.Seconds
+        | LoadFlags.Messages | LoadFlags.Repeat | LoadFlags.Warmup | LoadFlags.Api | LoadFlags.Flush
+        | LoadFlags.InFlight | LoadFlags.Rate | LoadFlags.Server;
+
+    public LoadFlags Unused => LoadFlags.NoLimit | LoadFlags.Consumers;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
@@ -42,7 +49,7 @@ internal sealed class BackPressureScenario : IScenario
             ];
             foreach (RunPlan plan in plans)
             {
-                plan.Validate(options.Plant);
+                plan.Validate(options.Faults);
                 await BrokerRuns.MeasureAsync(session, plan, afterRun: null, cancellationToken);
             }
         }

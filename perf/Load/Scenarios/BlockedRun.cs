@@ -48,7 +48,7 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
             "prepare",
             new ConsumerOrder(
                 server, 1, "blocked", true, [topic], plan.Queues, plan.Producers, plan.Size, seed, _run, plan.SlotCount,
-                false, false, null, session.Options.ConsumerPlant),
+                false, false, null, session.Options.ConsumerFaults),
             cancellationToken);
         long total = (long)plan.MessagesOfEach * plan.Producers;
         ExpectResult consumed = await _consumer.CallAsync<ExpectResult>(
@@ -64,7 +64,7 @@ internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsync
             [FigureNames.ResumeSeconds] = (consumed.LastConsumedNs - resumedNs) / 1e9,
         };
         figures.SetCheck(verdict.Check);
-        await RunBroker.CheckFilesAsync([_broker], figures, total, session.Options.Plant, cancellationToken);
+        await RunBroker.CheckFilesAsync([_broker], figures, total, session.Options.Faults, cancellationToken);
         return figures;
     }
 

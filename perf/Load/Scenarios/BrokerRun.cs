@@ -280,7 +280,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         if (_brokers.Count == 0)
             figures.Note(FigureNames.Unstored, "the server's files are not this program's");
         else
-            await RunBroker.CheckFilesAsync(_brokers, figures, sent, _options.Plant, cancellationToken);
+            await RunBroker.CheckFilesAsync(_brokers, figures, sent, _options.Faults, cancellationToken);
     }
 
     /// <summary>Without a consumer: as many messages must stand in the queues as were acknowledged.</summary>
@@ -337,7 +337,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     private ConsumerOrder NewConsumerOrder() => new(
         _server, plan.Consumers, GroupName, plan.IsGroup, _topics, plan.Queues, plan.Producers, plan.Size,
         _options.Seed, _run, plan.SlotCount, plan.ReadsBatches, plan.Rate is not null, plan.ConsumeRate,
-        _options.ConsumerPlant)
+        _options.ConsumerFaults)
     {
         GroupPerTopic = plan.GroupPerTopic,
         Brokers = plan.Brokers,

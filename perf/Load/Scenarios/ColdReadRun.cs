@@ -82,7 +82,7 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
         figures.SetLatency(FigureNames.AckLatency, LatencyHistogram.From(beside.Ack));
         figures.SetCheck(read.Check);
         await CheckEndsAsync(figures, cancellationToken);
-        await RunBroker.CheckFilesAsync([_broker], figures, _sent.Sum(), session.Options.Plant, cancellationToken);
+        await RunBroker.CheckFilesAsync([_broker], figures, _sent.Sum(), session.Options.Faults, cancellationToken);
 
         var quiet = LatencyHistogram.From(alone.Ack);
         figures.SetReference("ack without readers, p50 us", quiet.PercentileNs(50) / 1000.0);
@@ -145,5 +145,5 @@ internal sealed class ColdReadRun(LoadSession session, RunPlan plan) : IAsyncDis
 
     private ReplayOrder NewReplayOrder() => new(
         _broker!.Server, _broker.DataDirectory, plan.Consumers, _topics, plan.Queues, plan.Producers, plan.Size,
-        session.Options.Seed, _run, plan.SlotCount, session.Options.ConsumerPlant);
+        session.Options.Seed, _run, plan.SlotCount, session.Options.ConsumerFaults);
 }

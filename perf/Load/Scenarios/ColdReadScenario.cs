@@ -25,15 +25,13 @@ internal sealed class ColdReadScenario : IScenario
     public string Summary =>
         "a paced producer while consumers replay from disk (1 KB; 10,000/s; 10 s; 3 readers; 1 GB; 4,1000 queues)";
 
+    public LoadFlags Flags => LoadFlags.Size | LoadFlags.Load | LoadFlags.Topics | LoadFlags.Rate | LoadFlags.LogGB;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "the page cache is dropped on Linux only");
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.InFlight is not null || options.Api != SendApi.Message)
-            throw LoadException.Usage("coldread knows no --server, --in-flight and --api");
-        if (options is { Sizes.Count: > 1 } or { Rates.Count: > 1 })
-            throw LoadException.Usage("coldread takes one --size and one --rate");
         int size = options.Sizes?[0] ?? StandardSize;
         if (size < BodyStamp.SizeWithTimestamp)
             throw LoadException.Usage($"coldread needs bodies of at least {BodyStamp.SizeWithTimestamp} bytes");

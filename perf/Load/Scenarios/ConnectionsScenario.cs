@@ -29,15 +29,17 @@ internal sealed class ConnectionsScenario : IScenario
     public string Summary =>
         $"memory of each idle connection, and {StandardProducers} producers without and with all of them (128 B; 4 s)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Load | LoadFlags.Topics | LoadFlags.Api | LoadFlags.InFlight
+        | LoadFlags.Connections;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         if (!OperatingSystem.IsLinux())
             throw LoadException.MachineLimit("system", "idle connections are measured on Linux only");
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Rates is not null || options.InFlight is { Count: > 1 })
-            throw LoadException.Usage("connections knows no --server and --rate, and takes one --in-flight");
         var plans = (options.Sizes ?? [StandardSize]).Select(size => Plan(options, size)).ToList();
-        plans.ForEach(plan => plan.Validate(options.Plant));
+        plans.ForEach(plan => plan.Validate(options.Faults));
         foreach (RunPlan? plan in plans)
             await MeasureAsync(session, plan, cancellationToken);
     }

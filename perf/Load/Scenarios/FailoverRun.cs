@@ -152,5 +152,5 @@ internal sealed class FailoverRun(LoadSession session, RunPlan plan, NodeFault f
     private ConsumerOrder NewConsumerOrder(string topic) => new(
         _cluster!.Server, plan.Consumers, $"load-{_run:x8}", plan.IsGroup, [topic],
         Math.Min(plan.Queues, MostQueuesOfATopic), plan.Producers, plan.Size, session.Options.Seed, _run,
-        plan.SlotCount, plan.ReadsBatches, false, null, session.Options.ConsumerPlant);
+        plan.SlotCount, plan.ReadsBatches, false, null, session.Options.ConsumerFaults);
 }

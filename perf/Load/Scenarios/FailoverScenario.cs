@@ -13,7 +13,7 @@ internal sealed class FailoverScenario : IScenario
     private const int StandardCount = 100;
     private const string RestNote = "this scenario does not measure it";
 
-    private static readonly string[] Parts = [.. Enum.GetNames<NodeFault>().Select(name => name.ToLowerInvariant())];
+    private static readonly string[] AllParts = [.. Enum.GetNames<NodeFault>().Select(name => name.ToLowerInvariant())];
 
     public string Name => "failover";
 
@@ -21,21 +21,18 @@ internal sealed class FailoverScenario : IScenario
         "three nodes and an etcd: from kill -9, SIGSTOP, a stop of the leader to the next acknowledgement, 100 times each "
         + "(1,000 queues; 1,000/s; sync flush)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Size | LoadFlags.Producers | LoadFlags.Consumers | LoadFlags.Queues | LoadFlags.Warmup
+        | LoadFlags.Flush | LoadFlags.Rate | LoadFlags.Changes;
+
+    public IReadOnlyList<string> Parts => AllParts;
+
+    public LoadFlags Unused => LoadFlags.NoLimit | LoadFlags.Repeat | LoadFlags.InFlight;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Topics is not (null or 1) || options.Api != SendApi.Message
-            || options is { Sizes.Count: > 1 } or { Rates.Count: > 1 } or { InFlight.Count: > 1 }
-            || options.Messages is not null || options.Seconds is not null)
-        {
-            throw LoadException.Usage(
-                "failover knows no --server, --topics, --api, --messages and --seconds, and takes one --size, --rate and "
-                + "--in-flight");
-        }
-
-        IReadOnlyList<string> parts = options.Parts ?? Parts;
-        if (parts.FirstOrDefault(part => !Parts.Contains(part)) is { } unknown)
-            throw LoadException.Usage($"--part {unknown}: failover has {string.Join(", ", Parts)}");
+        IReadOnlyList<string> parts = options.Parts ?? AllParts;
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "processes are paused on Linux only");
         RunPlan plan = RunPlan.From(options, options.Sizes?[0] ?? StandardSize) with
@@ -48,7 +45,7 @@ internal sealed class FailoverScenario : IScenario
             InGroup = false,
             WithLimit = false,
         };
-        plan.Validate(options.Plant);
+        plan.Validate(options.Faults);
         foreach (string part in parts)
             await MeasureAsync(session, plan, Enum.Parse<NodeFault>(part, ignoreCase: true), cancellationToken);
     }

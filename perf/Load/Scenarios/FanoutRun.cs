@@ -85,7 +85,7 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
             verdicts.Sum(each => each.Check.Missing), verdicts.Sum(each => each.Check.Duplicated),
             verdicts.Sum(each => each.Check.Reordered), verdicts.Sum(each => each.Check.Damaged)));
         await RunBroker.CheckFilesAsync(
-            [source], figures, sent.SentInAll.Sum(), session.Options.Plant, cancellationToken);
+            [source], figures, sent.SentInAll.Sum(), session.Options.Faults, cancellationToken);
         return figures;
     }
 
@@ -155,7 +155,7 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
 
     private ConsumerOrder NewConsumerOrder(string server, string topic, bool isFirst) => new(
         server, 1, topic, false, [topic], plan.Queues, 1, plan.Size, session.Options.Seed, _run, plan.SlotCount, false,
-        false, null, isFirst ? session.Options.ConsumerPlant : Plant.None)
+        false, null, isFirst ? session.Options.ConsumerFaults : Faults.None)
     {
         InWindows = true,
     };

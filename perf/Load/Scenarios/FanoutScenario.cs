@@ -17,7 +17,7 @@ internal sealed class FanoutScenario : IScenario
     private const int StandardRepeat = 3;
     private const string RestNote = "this scenario does not measure it";
 
-    private static readonly string[] Parts = [Numbers, Sizes, Direct, Proxy];
+    private static readonly string[] AllParts = [Numbers, Sizes, Direct, Proxy];
     private static readonly int[] VariedMessages = [1_000, 10_000, 100_000, 1_000_000];
     private static readonly int[] VariedSizes = [.. Enumerable.Range(1, 10).Select(thousands => thousands * 1000)];
     private static readonly int[] DirectSubscribers = [1, 10];
@@ -28,25 +28,18 @@ internal sealed class FanoutScenario : IScenario
     public string Summary =>
         "one producer, 1 to 10 subscribers, directly and through equeue forward (1000 to 10000 B; 100,000 messages)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Consumers | LoadFlags.Queues | LoadFlags.Messages | LoadFlags.Repeat
+        | LoadFlags.Flush | LoadFlags.Curves;
+
+    public IReadOnlyList<string> Parts => AllParts;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Rates is not null || options.InFlight is not null
-            || options.Producers is not null || options.Seconds is not null || options.Warmup is not null
-            || options.Topics is not null || options.Api != SendApi.Message || options.Messages > int.MaxValue)
-        {
-            throw LoadException.Usage(
-                "fanout knows no --server, --rate, --in-flight, --producers, --seconds, --warmup, --topics, --api, and "
-                + $"at most {int.MaxValue} --messages");
-        }
-
-        foreach (string part in options.Parts ?? [])
-        {
-            if (!Parts.Contains(part))
-                throw LoadException.Usage($"--part {part}: fanout has {string.Join(", ", Parts)}");
-        }
-
-        foreach (FanoutPlan? plan in (options.Parts ?? Parts).SelectMany(part => Plans(options, part)))
+        if (options.Messages > int.MaxValue)
+            throw LoadException.Usage($"fanout takes at most {int.MaxValue} --messages");
+        foreach (FanoutPlan? plan in (options.Parts ?? AllParts).SelectMany(part => Plans(options, part)))
             await MeasureAsync(session, plan, cancellationToken);
     }
 

@@ -36,8 +36,8 @@ internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsync
         {
             FilterOrder warm = order with { Server = _broker.Server, Topic = "warm", Messages = WarmupMessages };
             await SendAsync(warm, cancellationToken);
-            await ReadAsync(warm, onlyWanted: true, Plant.None, cancellationToken);
-            await ReadAsync(warm, onlyWanted: false, Plant.None, cancellationToken);
+            await ReadAsync(warm, onlyWanted: true, Faults.None, cancellationToken);
+            await ReadAsync(warm, onlyWanted: false, Faults.None, cancellationToken);
         }
 
         _stream = order with { Server = _broker.Server, Topic = "load" };
@@ -45,14 +45,14 @@ internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsync
     }
 
     /// <summary>Reads one tag, then everything, each with no page of the log in the system's cache.</summary>
-    public async Task<Figures> MeasureAsync(Plant plant, CancellationToken cancellationToken)
+    public async Task<Figures> MeasureAsync(Faults faults, CancellationToken cancellationToken)
     {
         PageCache.Drop(_broker!.DataDirectory);
         BrokerStats before = await _broker.ReadStatsAsync(cancellationToken);
-        FilterReadResult one = await ReadAsync(_stream!, onlyWanted: true, plant, cancellationToken);
+        FilterReadResult one = await ReadAsync(_stream!, onlyWanted: true, faults, cancellationToken);
         BrokerStats after = await _broker.ReadStatsAsync(cancellationToken);
         PageCache.Drop(_broker.DataDirectory);
-        FilterReadResult all = await ReadAsync(_stream!, onlyWanted: false, Plant.None, cancellationToken);
+        FilterReadResult all = await ReadAsync(_stream!, onlyWanted: false, Faults.None, cancellationToken);
 
         var figures = new Figures();
         after.SetFigures(figures, before, one.Messages, one.Seconds);
@@ -73,7 +73,7 @@ internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsync
             one.Check.Duplicated + all.Check.Duplicated,
             one.Check.Reordered + all.Check.Reordered,
             one.Check.Damaged + all.Check.Damaged));
-        await RunBroker.CheckFilesAsync([_broker], figures, _sent, session.Options.Plant, cancellationToken);
+        await RunBroker.CheckFilesAsync([_broker], figures, _sent, session.Options.Faults, cancellationToken);
         return figures;
     }
 
@@ -93,6 +93,6 @@ internal sealed class FilterRun(LoadSession session, FilterOrder order) : IAsync
     }
 
     private Task<FilterReadResult> ReadAsync(
-        FilterOrder stream, bool onlyWanted, Plant plant, CancellationToken cancellationToken) =>
-        _reader.CallAsync<FilterReadResult>("read", new FilterReadOrder(stream, onlyWanted, plant), cancellationToken);
+        FilterOrder stream, bool onlyWanted, Faults faults, CancellationToken cancellationToken) =>
+        _reader.CallAsync<FilterReadResult>("read", new FilterReadOrder(stream, onlyWanted, faults), cancellationToken);
 }

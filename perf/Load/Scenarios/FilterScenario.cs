@@ -18,19 +18,15 @@ internal sealed class FilterScenario : IScenario
     public string Summary =>
         "read one tag of 1,000 from disk beside reading all: bytes sent, time (128 B; 10,000,000; tags in runs, in turns)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Queues | LoadFlags.Messages | LoadFlags.Repeat | LoadFlags.Warmup
+        | LoadFlags.Flush;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "the page cache is dropped on Linux only");
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.InFlight is not null || options.Rates is not null
-            || options.Producers is not null || options.Consumers is not null || options.Seconds is not null
-            || options.Topics is not (null or 1) || options.Api != SendApi.Message)
-        {
-            throw LoadException.Usage(
-                "filter knows no --server, --in-flight, --rate, --producers, --consumers, --seconds, --topics, --api");
-        }
-
         long messages = options.Messages ?? StandardMessages;
         if (messages < TagPlan.TagCount)
             throw LoadException.Usage($"--messages {messages}: at least one for each of {TagPlan.TagCount} tags");
@@ -56,7 +52,7 @@ internal sealed class FilterScenario : IScenario
         var runs = new List<Figures>();
         for (int number = 1; number <= repeat; number++)
         {
-            Figures figures = await run.MeasureAsync(options.ConsumerPlant, cancellationToken);
+            Figures figures = await run.MeasureAsync(options.ConsumerFaults, cancellationToken);
             figures[FigureNames.SendPerSecond] = order.Messages / sent.Seconds;
             figures[FigureNames.SendMBps] = order.Messages * (double)order.Size / sent.Seconds / 1e6;
             figures.SetProcess(FigureNames.Producer, sent.Start, sent.End, order.Messages);

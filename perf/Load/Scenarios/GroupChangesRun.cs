@@ -32,7 +32,7 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
     private readonly CancellationTokenSource _enough = new();
     private RunBroker? _broker;
 
-    public async Task<GroupChanges> RunAsync(Plant plant, CancellationToken cancellationToken)
+    public async Task<GroupChanges> RunAsync(Faults faults, CancellationToken cancellationToken)
     {
         RunPlan load = plan.Load;
         _broker = await RunBroker.StartAsync(session, load.Flush, maxConnections: null, cancellationToken);
@@ -43,7 +43,7 @@ internal sealed class GroupChangesRun(LoadSession session, GroupChangesPlan plan
             "prepare",
             new MembersOrder(
                 server, Group, topic, load.Queues, plan.Stay, load.Producers, load.Size, session.Options.Seed, _run,
-                load.SlotCount, plan.SessionTimeoutMs, plant),
+                load.SlotCount, plan.SessionTimeoutMs, faults),
             cancellationToken);
         var producers = new ProducerOrder(
             server, load.Producers, [topic], load.Size, session.Options.Seed, _run, load.SlotCount, load.Api,

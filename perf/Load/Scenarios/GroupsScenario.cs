@@ -24,16 +24,11 @@ internal sealed class GroupsScenario : IScenario
     public string Summary =>
         "1,4,16 members of a group beside queues split by hand; settling after join, leave, kill (128 B; 16 queues; 10,000/s)";
 
+    public LoadFlags Flags => LoadFlags.Size | LoadFlags.Load | LoadFlags.InFlight | LoadFlags.Rate | LoadFlags.Changes;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Topics is not (null or 1) || options.Api != SendApi.Message
-            || options is { Sizes.Count: > 1 } or { Rates.Count: > 1 } or { InFlight.Count: > 1 })
-        {
-            throw LoadException.Usage(
-                "groups knows no --server, --topics and --api, and takes one --size, --rate and --in-flight");
-        }
-
         RunPlan load = RunPlan.From(options with { Rates = null }, options.Sizes?[0] ?? StandardSize) with
         {
             Queues = options.Queues ?? StandardQueues,
@@ -43,7 +38,7 @@ internal sealed class GroupsScenario : IScenario
         foreach (int members in counts)
         {
             RunPlan plan = load with { Consumers = members, InGroup = true };
-            plan.Validate(options.Plant);
+            plan.Validate(options.Faults);
             if (plan.Queues < 2)
                 throw LoadException.Usage($"--queues {plan.Queues}: 2 or more, one for the member that comes and goes");
         }
@@ -117,7 +112,7 @@ internal sealed class GroupsScenario : IScenario
         LoadSession session, GroupChangesPlan plan, CancellationToken cancellationToken)
     {
         await using var run = new GroupChangesRun(session, plan);
-        return await run.RunAsync(session.Options.ConsumerPlant, cancellationToken);
+        return await run.RunAsync(session.Options.ConsumerFaults, cancellationToken);
     }
 
     /// <summary>What came again after a change is no fault; it is counted apart.</summary>

@@ -22,6 +22,13 @@ internal sealed class LatencyScenario : IScenario
     public string Summary =>
         "open loop at fixed rates, from the time a message is due (128 B; 5 s after 5 s of warm-up; 100,1000,10000,100000/s)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Producers | LoadFlags.Consumers | LoadFlags.Queues | LoadFlags.Topics
+        | LoadFlags.Seconds | LoadFlags.Repeat | LoadFlags.Warmup | LoadFlags.Flush | LoadFlags.Rates
+        | LoadFlags.Server | LoadFlags.Curves;
+
+    public LoadFlags Unused => LoadFlags.NoLimit | LoadFlags.Api | LoadFlags.InFlights;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
@@ -41,7 +48,7 @@ internal sealed class LatencyScenario : IScenario
                  Warmup = options.Warmup ?? StandardWarmup,
                  WithLimit = false,
              }).ToList();
-        plans.ForEach(plan => plan.Validate(options.Plant));
+        plans.ForEach(plan => plan.Validate(options.Faults));
         foreach (RunPlan? plan in plans)
         {
             await BrokerRuns.MeasureAsync(session, plan, AddReferenceAsync, cancellationToken);

@@ -12,6 +12,10 @@ internal sealed class LimitScenario : IScenario
 
     public string Summary => "what this machine moves from socket to file to socket with no broker (MB/s)";
 
+    public LoadFlags Flags => LoadFlags.Repeat | LoadFlags.LimitRun;
+
+    public LoadFlags Unused => LoadFlags.Any;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         if (LimitRun.Unavailable is { } reason)

@@ -27,19 +27,19 @@ internal sealed class PackingScenario : IScenario
     public string Summary =>
         "append while segments are packed, beside a run that lets nothing go (1 KB; 5 s; unpaced, 100,000/s)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Seconds | LoadFlags.Messages | LoadFlags.Repeat | LoadFlags.Warmup
+        | LoadFlags.Flush | LoadFlags.Rates;
+
+    public LoadFlags Unused => LoadFlags.NoLimit | LoadFlags.Consumers | LoadFlags.Topics | LoadFlags.Api;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.InFlight is not null || options.Queues is not null
-            || options.Producers is not null)
-        {
-            throw LoadException.Usage("packing knows no --server, --in-flight, --queues and --producers");
-        }
-
         foreach (int size in options.Sizes ?? [StandardSize])
         {
             var order = new StoreOrder(
-                options.Flush ?? FlushMode.Async, size, 1, Queues, OneInFlight: false, options.Seed, options.Plant);
+                options.Flush ?? FlushMode.Async, size, 1, Queues, OneInFlight: false, options.Seed, options.Faults);
             await MeasureAsync(session, order, null, cancellationToken);
             foreach (int rate in options.Rates ?? [StandardRate])
                 await MeasureAsync(session, order, rate, cancellationToken);

@@ -26,15 +26,20 @@ internal sealed class RecoveryScenario : IScenario
     public string Summary =>
         "from a killed server to a ready one, page cache cold and warm (20 GB; 100,000 queues of 100 messages)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Queues | LoadFlags.Messages | LoadFlags.Repeat | LoadFlags.Flush | LoadFlags.LogGB;
+
+    public LoadFlags Unused =>
+        LoadFlags.NoLimit | LoadFlags.Producers | LoadFlags.Consumers | LoadFlags.Topics | LoadFlags.Warmup
+        | LoadFlags.Api | LoadFlags.InFlights;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "the page cache is dropped on Linux only");
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Rates is not null || options.Seconds is not null)
-            throw LoadException.Usage("recovery knows no --server, --rate and --seconds");
-        if (options.Plant.HasFlag(Plant.Reorder))
-            throw LoadException.Usage("recovery counts messages: --plant missing, duplicate or short");
+        if (options.Faults.HasFlag(Faults.Reorder))
+            throw LoadException.Usage("recovery counts messages: --inject missing, duplicate or short");
         int queues = options.Queues ?? StandardQueues;
         if (options.Messages < queues)
             throw LoadException.Usage($"--messages {options.Messages}: at least one for each of {queues} queues");

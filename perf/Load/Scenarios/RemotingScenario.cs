@@ -27,11 +27,19 @@ internal sealed class RemotingScenario : IScenario
 
     public string Summary => "oneway, async and sync calls with no broker (128,1024,2048 B; 2 s; 1,2,3,4 clients)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Producers | LoadFlags.Seconds | LoadFlags.Messages | LoadFlags.Repeat
+        | LoadFlags.Warmup | LoadFlags.InFlight;
+
+    public LoadFlags Unused =>
+        LoadFlags.NoLimit | LoadFlags.Consumers | LoadFlags.Queues | LoadFlags.Topics | LoadFlags.Api
+        | LoadFlags.Flush;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Plant != Plant.None || options.Rates is not null)
-            throw LoadException.Usage("remoting knows no --server, --rate and --plant");
+        if (options.Faults != Faults.None)
+            throw LoadException.Usage("remoting has no consumer to deceive: it takes no --inject");
         int[] counts = options.Producers is { } given ? [given] : StandardClients;
         if (options.Messages < counts.Max())
             throw LoadException.Usage($"--messages {options.Messages}: one or more for each of {counts.Max()} clients");
@@ -101,9 +109,9 @@ internal sealed class RemotingScenario : IScenario
     /// <summary>The old report's figure where it has one, else the bare socket's.</summary>
     private static void SetReference(Figures figures, CallMode mode, int clients, int size)
     {
-        if (OldReport.CallsPerSecond(mode, clients, size) is { } old)
+        if (PublishedReports.CallsPerSecond(mode, clients, size) is { } old)
         {
-            figures.SetReference(OldReport.ENode, old);
+            figures.SetReference(PublishedReports.ENode, old);
             figures[FigureNames.ReferenceRatio] = figures[FigureNames.SendPerSecond] / old;
         }
         else if (mode == CallMode.Sync)

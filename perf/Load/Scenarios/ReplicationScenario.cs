@@ -12,26 +12,24 @@ internal sealed class ReplicationScenario : IScenario
     private const double StandardSeconds = 4;
 
     private static readonly int[] StandardSizes = [128, 1024];
-    private static readonly string[] Parts = ["async", "sync"];
+    private static readonly string[] AllParts = ["async", "sync"];
 
     public string Name => "cluster";
 
     public string Summary =>
         "three nodes and an etcd beside one broker, by turns: full speed, and 1,000/s (128, 1024 B; async, sync; 4 s)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Producers | LoadFlags.Consumers | LoadFlags.Queues | LoadFlags.Topics
+        | LoadFlags.Seconds | LoadFlags.Messages | LoadFlags.Repeat | LoadFlags.Warmup | LoadFlags.InFlight
+        | LoadFlags.Rate;
+
+    public IReadOnlyList<string> Parts => AllParts;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Api != SendApi.Message || options.Flush is not null
-            || options is { Rates.Count: > 1 } or { InFlight.Count: > 1 })
-        {
-            throw LoadException.Usage(
-                "cluster knows no --server, --api and --flush (--part async, sync), and takes one --rate and --in-flight");
-        }
-
-        IReadOnlyList<string> parts = options.Parts ?? Parts;
-        if (parts.FirstOrDefault(part => !Parts.Contains(part)) is { } unknown)
-            throw LoadException.Usage($"--part {unknown}: cluster has {string.Join(", ", Parts)}");
+        IReadOnlyList<string> parts = options.Parts ?? AllParts;
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "what processes use is told on Linux only");
         IReadOnlyList<int> sizes = options.Sizes ?? StandardSizes;
@@ -42,7 +40,7 @@ internal sealed class ReplicationScenario : IScenario
              from size in sizes
              from rate in new int?[] { null, options.Rates?[0] ?? StandardRate }
              select PlanOf(options, Enum.Parse<FlushMode>(part, ignoreCase: true), size, rate)).ToList();
-        cases.ForEach(plan => plan.Validate(options.Plant));
+        cases.ForEach(plan => plan.Validate(options.Faults));
         foreach (RunPlan? plan in cases)
         {
             await BrokerRuns.MeasureByTurnsAsync(

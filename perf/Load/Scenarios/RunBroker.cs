@@ -104,15 +104,15 @@ internal sealed class RunBroker : IAsyncDisposable
         BrokerStats.TakeAsync([Client], cancellationToken);
 
     /// <summary>Compares what was acknowledged with what stands in the files of brokers.</summary>
-    /// <param name="plant">Whether the files are to be made shorter before.</param>
+    /// <param name="faults">Whether the files are to be made shorter before.</param>
     public static async Task CheckFilesAsync(
         IReadOnlyList<RunBroker> brokers,
         Figures figures,
         long acknowledged,
-        Plant plant,
+        Faults faults,
         CancellationToken cancellationToken)
     {
-        if (plant.HasFlag(Plant.Short))
+        if (faults.HasFlag(Faults.Short))
             LogTally.Shorten(brokers[0].DataDirectory);
         long? stored = 0;
         foreach (RunBroker broker in brokers)

@@ -129,7 +129,7 @@ internal sealed record RunPlan
     };
 
     /// <exception cref="LoadException">The parts of the plan do not fit together.</exception>
-    public void Validate(Plant plant)
+    public void Validate(Faults faults)
     {
         if (Consumers > Topics * Queues)
             throw LoadException.Usage($"--consumers {Consumers}: at most one for each of {Topics * Queues} queues");
@@ -143,8 +143,8 @@ internal sealed record RunPlan
             throw LoadException.Usage("a --rate runs by --seconds, not by --messages");
         if (Rate is not null && Api != SendApi.Callback)
             throw LoadException.Usage("a --rate sends with --api callback");
-        if ((plant & ~Plant.Short) != Plant.None && Consumers == 0)
-            throw LoadException.Usage("--plant needs a consumer to deceive");
+        if ((faults & ~Faults.Short) != Faults.None && Consumers == 0)
+            throw LoadException.Usage("--inject needs a consumer to deceive");
     }
 
     /// <summary>What the report says about the case, in the order of reading.</summary>

@@ -21,12 +21,12 @@ internal static class ScenarioList
         new AdminScenario(),
         new ConnectionsScenario(),
         new FanoutScenario(),
-        new JellyfishScenario(),
-        new ClusterScenario(),
+        new TinyMessagesScenario(),
+        new SeveralBrokersScenario(),
         new FailoverScenario(),
         new ReplicationScenario(),
         new AllScenario(),
     ];
 
-    public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name);
+    public static IScenario? Find(string name) => All.FirstOrDefault(scenario => scenario.Name == name || scenario.FormerName == name);
 }

@@ -23,13 +23,17 @@ internal sealed class StoreScenario : IScenario
     public string Summary =>
         "append to the store in one process, beside a bare loop of writes (128,1024,65536 B; 3 s; async, sync, sync 1)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Producers | LoadFlags.Queues | LoadFlags.Seconds | LoadFlags.Messages
+        | LoadFlags.Repeat | LoadFlags.Warmup | LoadFlags.Flush;
+
+    public LoadFlags Unused => LoadFlags.NoLimit | LoadFlags.Consumers | LoadFlags.Topics | LoadFlags.Api;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         if (LimitRun.Unavailable is not null)
             throw LoadException.MachineLimit("system", "the bare loop is measured on Linux only");
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Rates is not null || options.InFlight is not null)
-            throw LoadException.Usage("store knows no --server, --rate and --in-flight");
         if (options.Queues > MaxQueues)
             throw LoadException.Usage($"store takes at most {MaxQueues} queues");
         if (options.Messages < (options.Producers ?? 1))
@@ -45,7 +49,7 @@ internal sealed class StoreScenario : IScenario
                 int producers = oneInFlight ? 1 : options.Producers ?? 1;
                 int queues = options.Queues ?? StandardQueues;
                 var order = new StoreOrder(
-                    flush, size, producers, queues, oneInFlight, options.Seed, options.Plant);
+                    flush, size, producers, queues, oneInFlight, options.Seed, options.Faults);
                 await MeasureAsync(session, order, cancellationToken);
             }
         }

@@ -15,11 +15,16 @@ internal sealed class SyncScenario : IScenario
     public string Summary =>
         "produce only, fdatasync before each receipt (128 B; 5 s; 1,16,64,256,1000,10000 in flight)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Producers | LoadFlags.Queues | LoadFlags.Topics | LoadFlags.Seconds
+        | LoadFlags.Messages | LoadFlags.Repeat | LoadFlags.Warmup | LoadFlags.Api | LoadFlags.Flush
+        | LoadFlags.InFlights | LoadFlags.Server;
+
+    public LoadFlags Unused => LoadFlags.NoLimit | LoadFlags.Consumers;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Rates is not null)
-            throw LoadException.Usage("sync sends as fast as it is answered: it knows no --rate");
         var plans =
             (from size in options.Sizes ?? [StandardSize]
              from inFlight in options.InFlight ?? StandardInFlight
@@ -31,7 +36,7 @@ internal sealed class SyncScenario : IScenario
                  Seconds = options.Seconds ?? StandardSeconds,
                  WithLimit = false,
              }).ToList();
-        plans.ForEach(plan => plan.Validate(options.Plant));
+        plans.ForEach(plan => plan.Validate(options.Faults));
         foreach (RunPlan? plan in plans)
             await BrokerRuns.MeasureAsync(session, plan, afterRun: null, cancellationToken);
     }

@@ -15,11 +15,13 @@ internal sealed class ThroughputScenario : IScenario
     public string Summary =>
         "send and consume at the same time, every message checked (128,512,1024,2048 B; 10 s; async)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Sizes | LoadFlags.Load | LoadFlags.Pairs | LoadFlags.Topics | LoadFlags.Api | LoadFlags.InFlight
+        | LoadFlags.Rate | LoadFlags.Server | LoadFlags.NoLimit | LoadFlags.LimitRun | LoadFlags.Curves;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.InFlight is { Count: > 1 })
-            throw LoadException.Usage("throughput takes one --in-flight");
         if (options.Rates is { Count: > 1 })
             throw LoadException.Usage("throughput takes one --rate; 'latency' goes through several");
         if (options.Pairs is not null && (options.Producers ?? options.Consumers) is not null)
@@ -29,16 +31,16 @@ internal sealed class ThroughputScenario : IScenario
             (from size in options.Sizes ?? StandardSizes
              select cases.Select(each => RunPlan.From(each, size)).ToList()).ToList();
         foreach (RunPlan? plan in sizes.SelectMany(plans => plans))
-            plan.Validate(options.Plant);
+            plan.Validate(options.Faults);
         foreach (List<RunPlan>? plans in sizes)
             await BrokerRuns.MeasureByTurnsAsync(session, plans, AddReferenceAsync, cancellationToken);
     }
 
     private static Task AddReferenceAsync(RunPlan plan, Figures figures)
     {
-        if (OldReport.MessagesPerSecond(plan.Producers, plan.Consumers, plan.Size) is { } old)
+        if (PublishedReports.MessagesPerSecond(plan.Producers, plan.Consumers, plan.Size) is { } old)
         {
-            figures.SetReference(OldReport.EQueue2, old);
+            figures.SetReference(PublishedReports.EQueue2, old);
             figures[FigureNames.ReferenceRatio] = figures[FigureNames.ConsumePerSecond] / old;
         }
         else

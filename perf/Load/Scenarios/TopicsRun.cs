@@ -71,7 +71,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
     {
         string queues = plan.Queues.ToString(CultureInfo.InvariantCulture);
         string[] create = ["topic", "create", "--lines", _file, "--queues", queues, "--json"];
-        _figures[FigureNames.CreateSeconds] = await AskAsync(create, Plant.None, cancellationToken);
+        _figures[FigureNames.CreateSeconds] = await AskAsync(create, Faults.None, cancellationToken);
         await using (EQueueClient client = LoadClient.To(_server))
         {
             StatsResponse stats = await client.Admin.StatsAsync(cancellationToken);
@@ -80,16 +80,16 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
         }
 
         _figures[FigureNames.ListSeconds] = await AskAsync(
-            ["topic", "list", "--json"], session.Options.Plant, cancellationToken);
+            ["topic", "list", "--json"], session.Options.Faults, cancellationToken);
         _figures[FigureNames.DescribeSeconds] = await AskAsync(
-            ["topic", "describe", "--lines", _file, "--json"], Plant.None, cancellationToken);
+            ["topic", "describe", "--lines", _file, "--json"], Faults.None, cancellationToken);
     }
 
     /// <summary>Runs a command whose lines must name every topic; gives the seconds that it took.</summary>
-    private async Task<double> AskAsync(string[] command, Plant plant, CancellationToken cancellationToken)
+    private async Task<double> AskAsync(string[] command, Faults faults, CancellationToken cancellationToken)
     {
         CliOutcome outcome = await CliTool.RunAsync(_server, command, cancellationToken);
-        Add(ListedTopics.Judge(outcome.Lines, _names, plan.Queues, plant));
+        Add(ListedTopics.Judge(outcome.Lines, _names, plan.Queues, faults));
         return outcome.Seconds;
     }
 
@@ -150,7 +150,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
         _server = again.Server;
         _figures[FigureNames.ReadySeconds] = again.Seconds;
         _figures[FigureNames.ReopenedResidentBytes] = again.ResidentBytes;
-        await AskAsync(["topic", "list", "--json"], Plant.None, cancellationToken);
+        await AskAsync(["topic", "list", "--json"], Faults.None, cancellationToken);
         await _process.CallAsync("kill", null, cancellationToken);
     }
 

@@ -18,17 +18,13 @@ internal sealed class TopicsScenario : IScenario
     public string Summary =>
         "equeue makes, lists, describes topics; memory and CPU at rest and waited on; reopening (10,000 of 10 queues)";
 
+    public LoadFlags Flags =>
+        LoadFlags.Topics | LoadFlags.Queues | LoadFlags.Seconds | LoadFlags.Repeat | LoadFlags.Warmup
+        | LoadFlags.Flush;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.InFlight is not null || options.Rates is not null
-            || options.Producers is not null || options.Consumers is not null || options.Messages is not null
-            || options.Sizes is not null || options.Api != SendApi.Message)
-        {
-            throw LoadException.Usage(
-                "topics knows no --server, --in-flight, --rate, --producers, --consumers, --messages, --size, --api");
-        }
-
         var limits = new LimitOptions();
         int topics = options.Topics ?? StandardTopics;
         int queues = options.Queues ?? StandardQueues;

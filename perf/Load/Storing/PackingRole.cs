@@ -167,9 +167,9 @@ internal sealed class PackingRole : IRole
         }
 
         var checker = new KeptBatchChecker(_ring!, starts, batches);
-        Observer observer = _order!.Plant == Plant.None || keepCount is null
+        Observer observer = _order!.Faults == Faults.None || keepCount is null
             ? checker.Observe
-            : new PlantedDefect(_order.Plant, checker.Observe).Observe;
+            : new FaultInjector(_order.Faults, checker.Observe).Observe;
         await StoreReadBack.RunAsync(store, queues, observer, cancellationToken);
         return (checker.Judge(), checker.EntryBytes);
     }

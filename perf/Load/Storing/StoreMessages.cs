@@ -5,7 +5,7 @@ namespace EQueue.Load.Storing;
 /// <summary>What a store and its bare loop are given, before anything is written.</summary>
 /// <param name="OneInFlight">One message a request, one request at a time; else as many as 64 MB hold.</param>
 internal sealed record StoreOrder(
-    FlushMode Flush, int Size, int Producers, int Queues, bool OneInFlight, int Seed, Plant Plant);
+    FlushMode Flush, int Size, int Producers, int Queues, bool OneInFlight, int Seed, Faults Faults);
 
 /// <summary>One run of the store in a fresh directory: by time, or by count when messages are given.</summary>
 /// <param name="Messages">Of all producers together; rounded up to whole batches.</param>

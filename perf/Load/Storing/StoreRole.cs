@@ -92,9 +92,9 @@ internal sealed class StoreRole : IRole
         QueueStore store, QueueId[] queues, long[] batches, CancellationToken cancellationToken)
     {
         var checker = new StoredBatchChecker(_rings, queues.Length);
-        Observer observer = _order!.Plant == Plant.None
+        Observer observer = _order!.Faults == Faults.None
             ? checker.Observe
-            : new PlantedDefect(_order.Plant, checker.Observe).Observe;
+            : new FaultInjector(_order.Faults, checker.Observe).Observe;
         await StoreReadBack.RunAsync(store, queues, observer, cancellationToken);
         return checker.Judge(batches);
     }

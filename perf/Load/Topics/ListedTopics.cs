@@ -11,10 +11,10 @@ internal static class ListedTopics
     /// </summary>
     /// <param name="wanted">Names in ordinal order.</param>
     public static CheckResult Judge(
-        IReadOnlyList<string> lines, IReadOnlyList<string> wanted, int queues, Plant plant)
+        IReadOnlyList<string> lines, IReadOnlyList<string> wanted, int queues, Faults faults)
     {
         var found = lines.Select(Read).ToList();
-        PlantDefect(found, plant);
+        Inject(found, faults);
         var expected = wanted.ToHashSet(StringComparer.Ordinal);
         var seen = new HashSet<string>(StringComparer.Ordinal);
         long duplicated = 0, reordered = 0, damaged = 0;
@@ -44,14 +44,14 @@ internal static class ListedTopics
     }
 
     /// <summary>In the middle: a name lost, one told twice, one told after the next one.</summary>
-    private static void PlantDefect(List<(string Name, int Queues)> found, Plant plant)
+    private static void Inject(List<(string Name, int Queues)> found, Faults faults)
     {
         int at = found.Count / 2;
-        if (plant.HasFlag(Plant.Missing))
+        if (faults.HasFlag(Faults.Missing))
             found.RemoveAt(at);
-        if (plant.HasFlag(Plant.Duplicate))
+        if (faults.HasFlag(Faults.Duplicate))
             found.Insert(at, found[at]);
-        if (plant.HasFlag(Plant.Reorder))
+        if (faults.HasFlag(Faults.Reorder))
             (found[at - 1], found[at - 2]) = (found[at - 2], found[at - 1]);
     }
 }

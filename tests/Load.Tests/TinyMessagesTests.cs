@@ -2,7 +2,7 @@ using System.Text.Json;
 
 namespace EQueue.Load.Tests;
 
-public sealed class JellyfishTests
+public sealed class TinyMessagesTests
 {
     [Fact]
     public async Task GivenAFewConnections_WhenMessagesAreEnqueuedAndDequeued_ThenEachFormHasARowBesideTheOldFigure()
@@ -10,7 +10,7 @@ public sealed class JellyfishTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.Ok, "jellyfish", "--part", "enqueue,through", "--producers", "3", "--messages", "9001", "--warmup",
+            LoadExit.Ok, "tiny-messages", "--part", "enqueue,through", "--producers", "3", "--messages", "9001", "--warmup",
             "0", "--repeat", "1");
 
         Assert.Equal(["enqueue", "enqueue", "through", "through"], rows.Select(row => Text(row, "part")));
@@ -35,7 +35,7 @@ public sealed class JellyfishTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.Ok, "jellyfish", "--part", "blocked", "--producers", "20", "--repeat", "1");
+            LoadExit.Ok, "tiny-messages", "--part", "blocked", "--producers", "20", "--repeat", "1");
 
         JsonElement row = Assert.Single(rows);
         Assert.InRange(row.GetProperty("maxDepth").GetInt64(), 1, 128);
@@ -52,7 +52,7 @@ public sealed class JellyfishTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.Ok, "jellyfish", "--part", "depth,many", "--connections", "60", "--seconds", "0.5", "--warmup",
+            LoadExit.Ok, "tiny-messages", "--part", "depth,many", "--connections", "60", "--seconds", "0.5", "--warmup",
             "0.1", "--repeat", "1");
 
         Assert.Equal(["depth", "depth", "many"], rows.Select(row => Text(row, "part")));
@@ -69,13 +69,13 @@ public sealed class JellyfishTests
     [Theory]
     [InlineData("through")]
     [InlineData("blocked")]
-    public async Task GivenAPlantedDefect_WhenJellyfishRuns_ThenItExitsWith3AndGivesNoRate(string part)
+    public async Task GivenAPlantedDefect_WhenTinyMessagesRun_ThenItExitsWith3AndGivesNoRate(string part)
     {
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, "jellyfish", "--part", part, "--producers", "15", "--messages", "9000", "--warmup", "0",
-            "--repeat", "1", "--plant", "missing");
+            LoadExit.WrongData, "tiny-messages", "--part", part, "--producers", "15", "--messages", "9000", "--warmup", "0",
+            "--repeat", "1", "--inject", "missing");
 
         JsonElement row = rows[0];
         Assert.Equal(1, row.GetProperty("missing").GetInt64());
@@ -87,9 +87,9 @@ public sealed class JellyfishTests
     [InlineData("--server 127.0.0.1:1")]
     [InlineData("--part sideways")]
     [InlineData("--size 10,20")]
-    public async Task GivenFlagsThatJellyfishDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
+    public async Task GivenFlagsThatTinyMessagesDoNotKnow_WhenRun_ThenItExitsWith2(string flags)
     {
-        await LoadProgram.DemandRefusalAsync($"jellyfish {flags}");
+        await LoadProgram.DemandRefusalAsync($"tiny-messages {flags}");
     }
 
     private static string? Text(JsonElement row, string name) =>

@@ -4,7 +4,7 @@ using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
-public sealed class ClusterTests
+public sealed class SeveralBrokersTests
 {
     [Fact]
     public async Task GivenTwoBrokers_WhenTopicsLieOverBoth_ThenEveryMessageIsConsumedByItsGroupAndFoundInTheFiles()
@@ -12,7 +12,7 @@ public sealed class ClusterTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.Ok, "cluster-bench", "--part", "produce,through", "--brokers", "2", "--topics", "2", "--queues",
+            LoadExit.Ok, "several-brokers", "--part", "produce,through", "--brokers", "2", "--topics", "2", "--queues",
             "3", "--producers", "3", "--consumers", "2", "--messages", "9001", "--warmup", "0", "--repeat", "1");
 
         Assert.Equal(["produce", "through"], rows.Select(row => Param(row, "part").GetString()));
@@ -38,7 +38,7 @@ public sealed class ClusterTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.Ok, "cluster-bench", "--part", "single", "--pairs", "1", "--messages", "5000", "--warmup", "0",
+            LoadExit.Ok, "several-brokers", "--part", "single", "--pairs", "1", "--messages", "5000", "--warmup", "0",
             "--repeat", "1");
 
         JsonElement row = Assert.Single(rows);
@@ -55,14 +55,14 @@ public sealed class ClusterTests
     [InlineData("produce", "short", "unstored")]
     [InlineData("through", "reorder", "reordered")]
     public async Task GivenAPlantedDefect_WhenClusterBenchRuns_ThenItExitsWith3AndGivesNoRate(
-        string part, string plant, string fault)
+        string part, string faults, string fault)
     {
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, "cluster-bench", "--part", part, "--brokers", "2", "--topics", "1", "--queues", "2",
-            "--producers", "2", "--consumers", "1", "--messages", "3000", "--warmup", "0", "--repeat", "1", "--plant",
-            plant);
+            LoadExit.WrongData, "several-brokers", "--part", part, "--brokers", "2", "--topics", "1", "--queues", "2",
+            "--producers", "2", "--consumers", "1", "--messages", "3000", "--warmup", "0", "--repeat", "1", "--inject",
+            faults);
 
         JsonElement row = rows[0];
         Assert.True(row.GetProperty(fault).GetInt64() > 0);
@@ -78,7 +78,7 @@ public sealed class ClusterTests
         DirectoryInfo data = Directory.CreateDirectory(program.PathOf("data"));
         await File.WriteAllTextAsync(Path.Combine(data.FullName, "mine"), "x", cancellationToken);
         using Process process = program.Start(
-            "cluster-bench", "--part", "through", "--brokers", "2", "--topics", "1", "--queues", "2", "--consumers",
+            "several-brokers", "--part", "through", "--brokers", "2", "--topics", "1", "--queues", "2", "--consumers",
             "1", "--messages", "100", "--warmup", "0", "--repeat", "1000", "--data", "data");
         string[] started = Array.Empty<string>();
         await Eventually.TrueAsync(() => (started = ChildrenOf(process.Id)).Length == 4);
@@ -101,7 +101,7 @@ public sealed class ClusterTests
     [InlineData("--consumers 25")]
     public async Task GivenFlagsThatClusterBenchDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
     {
-        await LoadProgram.DemandRefusalAsync($"cluster-bench {flags}");
+        await LoadProgram.DemandRefusalAsync($"several-brokers {flags}");
     }
 
     /// <summary>The folders in /proc of a process's children.</summary>

@@ -7,7 +7,7 @@ namespace EQueue.Load.Scenarios;
 /// Tiny messages over many connections: enqueued only, and from enqueue to dequeue; as many producers as the machine
 /// allows; a queue that is kept at a depth; producers that are blocked, and go on.
 /// </summary>
-internal sealed class JellyfishScenario : IScenario
+internal sealed class TinyMessagesScenario : IScenario
 {
     private const string Enqueue = "enqueue";
     private const string Through = "through";
@@ -34,30 +34,27 @@ internal sealed class JellyfishScenario : IScenario
     private const int KeptDescriptors = 3_000;
     private const int MostProducers = 50_000;
 
-    private static readonly string[] Parts = [Enqueue, Through, Many, Depth, Blocked];
+    private static readonly string[] AllParts = [Enqueue, Through, Many, Depth, Blocked];
 
-    public string Name => "jellyfish";
+    public string Name => "tiny-messages";
 
     public string Summary =>
         "128 + 128 connections, 10 B singly and by ten; very many producers; a depth of 128; blocked producers (3 s)";
 
+    public string FormerName => "jellyfish";
+
+    public LoadFlags Flags =>
+        LoadFlags.Size | LoadFlags.Producers | LoadFlags.Seconds | LoadFlags.Messages | LoadFlags.Repeat
+        | LoadFlags.Warmup | LoadFlags.Flush | LoadFlags.Connections;
+
+    public IReadOnlyList<string> Parts => AllParts;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Rates is not null || options.InFlight is not null
-            || options.Consumers is not null || options.Queues is not null || options.Topics is not null
-            || options.Api != SendApi.Message || options.Sizes is { Count: > 1 })
-        {
-            throw LoadException.Usage(
-                "jellyfish knows no --server, --rate, --in-flight, --consumers, --queues, --topics, --api, and takes "
-                + "one --size");
-        }
-
-        IReadOnlyList<string> parts = options.Parts ?? Parts;
-        if (parts.FirstOrDefault(part => !Parts.Contains(part)) is { } unknown)
-            throw LoadException.Usage($"--part {unknown}: jellyfish has {string.Join(", ", Parts)}");
+        IReadOnlyList<string> parts = options.Parts ?? AllParts;
         var plans = parts.SelectMany(part => Plans(options, part)).ToList();
-        plans.ForEach(plan => plan.Validate(Plant.None));
+        plans.ForEach(plan => plan.Validate(Faults.None));
         foreach (string part in parts)
         {
             if (part == Blocked)
@@ -140,15 +137,15 @@ internal sealed class JellyfishScenario : IScenario
             bool isEndToEnd = plan.Size >= BodyStamp.SizeWithTimestamp;
             string latency = isEndToEnd ? FigureNames.EndToEndLatency : FigureNames.AckLatency;
             figures.SetReference(
-                isEndToEnd ? OldReport.JellyfishEndToEnd : OldReport.JellyfishEnqueue,
-                isEndToEnd ? OldReport.JellyfishEndToEndUs : OldReport.JellyfishEnqueueUs);
+                isEndToEnd ? PublishedReports.JellyfishEndToEnd : PublishedReports.JellyfishEnqueue,
+                isEndToEnd ? PublishedReports.JellyfishEndToEndUs : PublishedReports.JellyfishEnqueueUs);
             figures[FigureNames.ReferenceRatio] =
                 figures[FigureNames.Of(latency, "p50")] / figures[FigureNames.ReferenceValue];
         }
         else if (part != Many)
         {
-            double old = OldReport.JellyfishPerSecond(isThrough: part == Through, isByTen);
-            figures.SetReference(OldReport.Jellyfish, old);
+            double old = PublishedReports.JellyfishPerSecond(isThrough: part == Through, isByTen);
+            figures.SetReference(PublishedReports.Jellyfish, old);
             figures[FigureNames.ReferenceRatio] =
                 (figures[FigureNames.ConsumePerSecond] ?? figures[FigureNames.SendPerSecond]) / old;
         }

@@ -8,12 +8,12 @@ internal delegate bool Observer(int queue, ReadOnlySpan<byte> bytes);
 /// Stands between a consumer and its checker and, once each as asked for, loses a message, shows one twice, and shows
 /// one after the next of its queue. Proves that a wrong delivery is found out by the program as it runs.
 /// </summary>
-internal sealed class PlantedDefect(Plant plant, Observer observe)
+internal sealed class FaultInjector(Faults faults, Observer observe)
 {
     private const int FirstStrikeAt = 20;
 
-    private readonly Queue<Plant> _strikes = new(
-        new[] { Plant.Missing, Plant.Duplicate, Plant.Reorder }.Where(each => plant.HasFlag(each)));
+    private readonly Queue<Faults> _strikes = new(
+        new[] { Faults.Missing, Faults.Duplicate, Faults.Reorder }.Where(each => faults.HasFlag(each)));
 
     private int _count;
     private int _heldQueue;
@@ -33,9 +33,9 @@ internal sealed class PlantedDefect(Plant plant, Observer observe)
             return observe(queue, bytes);
         switch (_strikes.Dequeue())
         {
-            case Plant.Missing:
+            case Faults.Missing:
                 return false;
-            case Plant.Duplicate:
+            case Faults.Duplicate:
                 observe(queue, bytes);
                 return observe(queue, bytes);
             default:

@@ -6,7 +6,7 @@ namespace EQueue.Load.Scenarios;
 /// NSQ's bench: topics that lie over several brokers, produced only and produced while groups consume them, and one
 /// broker with a few producers and consumers.
 /// </summary>
-internal sealed class ClusterScenario : IScenario
+internal sealed class SeveralBrokersScenario : IScenario
 {
     private const string Produce = "produce";
     private const string Through = "through";
@@ -23,30 +23,29 @@ internal sealed class ClusterScenario : IScenario
     private const double StandardSeconds = 4;
     private const double StandardWarmup = 1;
 
-    private static readonly string[] Parts = [Produce, Through, Single];
+    private static readonly string[] AllParts = [Produce, Through, Single];
     private static readonly int[] StandardBrokers = [1, 3, 4];
     private static readonly int[] StandardPairs = [1, 4];
 
-    public string Name => "cluster-bench";
+    public string Name => "several-brokers";
 
     public string Summary =>
         "1,3,4 brokers, 3 topics over all of them: produce, and 24 consumers a topic; one broker 1 + 1, 4 + 4 (4 s)";
 
+    public string FormerName => "cluster-bench";
+
+    public LoadFlags Flags =>
+        LoadFlags.Size | LoadFlags.Load | LoadFlags.Pairs | LoadFlags.Topics | LoadFlags.Brokers | LoadFlags.Api
+        | LoadFlags.InFlight;
+
+    public IReadOnlyList<string> Parts => AllParts;
+
     public async Task RunAsync(LoadSession session, CancellationToken cancellationToken)
     {
         LoadOptions options = session.Options;
-        if (options.Server is not null || options.Rates is not null || options.InFlight is { Count: > 1 }
-            || options.Sizes is { Count: > 1 })
-        {
-            throw LoadException.Usage(
-                "cluster-bench knows no --server and --rate, and takes one --size and --in-flight");
-        }
-
-        IReadOnlyList<string> parts = options.Parts ?? Parts;
-        if (parts.FirstOrDefault(part => !Parts.Contains(part)) is { } unknown)
-            throw LoadException.Usage($"--part {unknown}: cluster-bench has {string.Join(", ", Parts)}");
+        IReadOnlyList<string> parts = options.Parts ?? AllParts;
         var plans = parts.SelectMany(part => Plans(options, part)).ToList();
-        plans.ForEach(plan => plan.Validate(plan.Consumers == 0 ? Plant.None : options.Plant));
+        plans.ForEach(plan => plan.Validate(plan.Consumers == 0 ? Faults.None : options.Faults));
         foreach (RunPlan? plan in plans)
             await BrokerRuns.MeasureAsync(session, plan, figures => AddFigures(plan, figures), cancellationToken);
     }
@@ -100,10 +99,10 @@ internal sealed class ClusterScenario : IScenario
         figures[FigureNames.ConsumeUsPerOperation] = 1e6 / figures[FigureNames.ConsumePerSecond];
         figures.Note(FigureNames.ConsumeUsPerOperation, "nothing was consumed");
         bool isSingle = Equals(plan.Labels[0].Value, Single);
-        (double Sent, double? Consumed)? old = OldReport.NsqPerSecond(isSingle, plan.Brokers, plan.Producers, plan.Consumers, plan.Size);
+        (double Sent, double? Consumed)? old = PublishedReports.NsqPerSecond(isSingle, plan.Brokers, plan.Producers, plan.Consumers, plan.Size);
         if (old is (var sent, var consumed))
         {
-            figures.SetReference(OldReport.Nsq, consumed ?? sent);
+            figures.SetReference(PublishedReports.Nsq, consumed ?? sent);
             figures[FigureNames.ReferenceSend] = sent;
             figures[FigureNames.ReferenceRatio] =
                 (figures[FigureNames.ConsumePerSecond] ?? figures[FigureNames.SendPerSecond]) / (consumed ?? sent);

@@ -1,10 +1,11 @@
 namespace EQueue.Load;
 
 /// <summary>
-/// Defects planted between the consumer and the checker, one message each, to prove that the checker sees them.
+/// Faults that a run injects, one message each, to prove that the checker sees them: between the consumer and the
+/// checker, or in the log's files.
 /// </summary>
 [Flags]
-internal enum Plant
+internal enum Faults
 {
     None = 0,
 

@@ -3,7 +3,7 @@ using EQueue.Load.Calls;
 namespace EQueue.Load.Scenarios;
 
 /// <summary>Published figures of earlier systems, to print beside what is measured; of other machines.</summary>
-internal static class OldReport
+internal static class PublishedReports
 {
     public const string EQueue2 = "EQueue 2.0, its report (5 servers), messages/s";
 
