@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.Net;
 using System.Text.Json;
-using EQueue.Load.Idling;
+using EQueue.Load.Scenarios;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Support;

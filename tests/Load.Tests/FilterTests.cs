@@ -1,5 +1,5 @@
 using System.Text.Json;
-using EQueue.Load.Filtering;
+using EQueue.Load.Scenarios;
 
 namespace EQueue.Load.Tests;
 

@@ -1,5 +1,5 @@
 using System.Buffers.Binary;
-using EQueue.Load.Storing;
+using EQueue.Load.Scenarios;
 
 namespace EQueue.Load.Tests;
 

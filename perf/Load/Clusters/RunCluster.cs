@@ -1,6 +1,6 @@
 using EQueue.Load.Limit;
-using EQueue.Load.Recovering;
 using EQueue.Load.Roles;
+using EQueue.Load.Scenarios;
 
 namespace EQueue.Load.Clusters;
 

@@ -1,16 +1,7 @@
-using EQueue.Load.Asking;
-using EQueue.Load.Calls;
 using EQueue.Load.Clusters;
-using EQueue.Load.Consuming;
-using EQueue.Load.Fanning;
-using EQueue.Load.Filtering;
-using EQueue.Load.Grouping;
-using EQueue.Load.Idling;
 using EQueue.Load.Limit;
-using EQueue.Load.Recovering;
+using EQueue.Load.Scenarios;
 using EQueue.Load.Sockets;
-using EQueue.Load.Storing;
-using EQueue.Load.Topics;
 
 namespace EQueue.Load.Roles;
 

@@ -1,4 +1,3 @@
-using EQueue.Load.Calls;
 
 namespace EQueue.Load.Scenarios;
 

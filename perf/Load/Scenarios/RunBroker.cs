@@ -1,9 +1,7 @@
 using EQueue.Client;
 using EQueue.Load.Clusters;
-using EQueue.Load.Recovering;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
-using EQueue.Load.Storing;
 using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
