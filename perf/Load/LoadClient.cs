@@ -3,7 +3,7 @@ using EQueue.Client;
 namespace EQueue.Load;
 
 /// <summary>Clients of the broker under load. Who comes, the environment says as it does for <c>equeue</c>: the token
-/// in <c>EQUEUE_TOKEN</c>, or the one in the file <c>EQUEUE_TOKEN_FILE</c>; nobody by default, so on the broker's own
+/// in <c>EQUEUE_TOKEN</c>, or the one in the file <c>EQUEUE_TOKEN_FILE</c>; none by default, so on the broker's own
 /// machine its owner.</summary>
 internal static class LoadClient
 {

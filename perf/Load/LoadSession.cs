@@ -25,7 +25,7 @@ internal sealed class LoadSession(LoadOptions options, LoadReport report) : IAsy
         return process;
     }
 
-    /// <summary>Tells the reader what goes on; results go elsewhere.</summary>
+    /// <summary>Tells the reader what happens; results go elsewhere.</summary>
     public static void Say(string text) => Console.Error.WriteLine(text);
 
     /// <summary>Stops every process that is still there, then removes what was written.</summary>

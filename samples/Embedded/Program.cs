@@ -1,5 +1,5 @@
 // A broker inside this process, a producer and a consumer that talk to it in memory: Embedded [DIRECTORY].
-// Run it twice on the same directory: the second run goes on where the first one ended.
+// Run it twice on the same directory: the second run continues where the first one ended.
 using System.Text;
 using EQueue.Broker;
 using EQueue.Client;

@@ -15,7 +15,7 @@ if (await ReadAsync(sent) is not { } answer) return 1;
 JsonNode receipt = answer["receipts"]![0]!;
 Console.WriteLine($"stored: queue {receipt["queue"]} offset {receipt["offset"]}, {receipt["durability"]}");
 
-// Reading goes on at nextOffset; waitMs has the broker hold the request until there is something.
+// Reading continues at nextOffset; waitMs has the broker hold the request until there is something.
 using HttpResponseMessage read = await http.GetAsync(
     new Uri($"queues/{receipt["queue"]}/messages?from={receipt["offset"]}&limit=10&waitMs=1000", UriKind.Relative));
 if (await ReadAsync(read) is not { } page) return 1;

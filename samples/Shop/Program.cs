@@ -29,7 +29,7 @@ for (int i = 0; i < 3; i++)
 WebApplication app = builder.Build();
 
 // An order is accepted when the broker has stored it. While the shop stops, one that waits for a broker that is away is
-// given a second more; what its customer then hears is that nobody knows, and the same ID may be sent again.
+// given a second more; what its customer then hears is that the outcome is unknown, and the same ID may be sent again.
 app.MapPost("/orders/{id}", static async (string id, Producer producer, IHostApplicationLifetime lifetime) =>
 {
     using var patience = new CancellationTokenSource();

@@ -33,7 +33,7 @@ public sealed class ColdFetchTests
     [InlineData(71)]
     public async Task GivenManyQueuesThatMemoryNoLongerHolds_WhenAnAnswerHoldsOneOfThem_ThenEachHasItsTurn(int count)
     {
-        // An answer looks at some and leaves them out: whoever was left out must not fall behind those never looked at.
+        // An answer looks at some and leaves them out: those left out must not fall behind those never looked at.
         BrokerOptions options = TestBroker.SmallOptions();
         await using TestBroker broker = await TestBroker.StartAsync(options with
         {

@@ -3,7 +3,7 @@ using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
-/// <summary>Bounds that show only under load: unanswered requests, answers that nobody takes.</summary>
+/// <summary>Bounds that show only under load: unanswered requests, answers that no peer takes.</summary>
 public sealed class LimitTests
 {
     [Fact]

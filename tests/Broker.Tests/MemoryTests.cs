@@ -83,7 +83,7 @@ public sealed class MemoryTests
         };
     }
 
-    /// <summary>Somebody else holds what is left of the memory until the result is disposed.</summary>
+    /// <summary>Another user holds what is left of the memory until the result is disposed.</summary>
     private IDiskFile TakeAll()
     {
         _memory.CreateDirectory("/other");

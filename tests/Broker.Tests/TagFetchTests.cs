@@ -53,7 +53,7 @@ public sealed class TagFetchTests : IAsyncLifetime
         Assert.Equal((_queues[0], ErrorCode.None, 0), (moved.Header.Queue, moved.Header.Error, moved.Header.EntriesSize));
         Assert.Equal((18, 18), (moved.Header.Next.Value, moved.Header.VisibleEnd.Value));
 
-        // The session goes on where it was, without being told again.
+        // The session continues where it was, without being told again.
         fetch = _peer.FetchAsync(told.Next(Wait));
         await ParkedAsync();
         await ProduceAsync(_queues[0], Other, "no");

@@ -17,7 +17,7 @@ public sealed class TextFieldTests : IAsyncLifetime
         ["HelloRequest.Tenant"] = ErrorCode.NotAuthorized,
         ["HelloRequest.Mechanism"] = ErrorCode.AuthenticationFailed,
 
-        // Where a list goes on: compared with names, never kept and never shown.
+        // Where a list continues: compared with names, never kept and never shown.
         ["ListTopicsRequest.After"] = ErrorCode.None,
         ["ListGroupsRequest.After"] = ErrorCode.None,
         ["ListUsersRequest.After"] = ErrorCode.None,

@@ -11,7 +11,7 @@ internal sealed record CliRun(int ExitCode, byte[] Output, string Error)
 
     public static Task<CliRun> RunAsync(params string[] arguments) => RunAsync(arguments, []);
 
-    /// <remarks>The contexts of whoever runs the tests are nobody's business.</remarks>
+    /// <remarks>The contexts of the person who runs the tests are private.</remarks>
     public static Task<CliRun> RunAsync(
         string[] arguments, byte[] input, CancellationToken cancellationToken = default) =>
         RunAsync(arguments, input, _ => null, cancellationToken);

@@ -43,7 +43,7 @@ public sealed class PacerTests
         await Assert.ThrowsAnyAsync<OperationCanceledException>(async () => await waiting);
     }
 
-    /// <summary>A clock that goes forward only when somebody waits for it, and then at once.</summary>
+    /// <summary>A clock that moves only when a caller waits for it, and then at once.</summary>
     private sealed class SteppedTime : TimeProvider
     {
         private long _ticks;

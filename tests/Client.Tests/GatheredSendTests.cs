@@ -53,7 +53,7 @@ public sealed class GatheredSendTests
         {
             await producer.SendAsync("t", "x"u8.ToArray(), cancellationToken: Token).ConfigureAwait(false);
 
-            // What the documentation forbids where many wait for one batch; the last of them has nobody behind it.
+            // What the documentation forbids where many wait for one batch; the last of them has none behind it.
             if (number != Senders - 1)
                 return;
             if (isBlockingCall)

@@ -3,7 +3,7 @@ using EQueue.Protocol;
 namespace EQueue.Client.Tests;
 
 /// <summary>The connection is lost before an answer has come: what only asks is asked again, what changes something
-/// says that nobody knows.</summary>
+/// says that the outcome is unknown.</summary>
 public sealed class LostAnswerTests
 {
     private static readonly Dictionary<Opcode, Func<EQueueClient, Task>> Questions = new()

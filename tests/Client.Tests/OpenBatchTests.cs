@@ -3,7 +3,7 @@ using EQueue.Support;
 
 namespace EQueue.Client.Tests;
 
-/// <summary>When a batch that is not full leaves, and when it goes on gathering.</summary>
+/// <summary>When a batch that is not full leaves, and when it keeps gathering.</summary>
 public sealed class OpenBatchTests
 {
     private static CancellationToken Token => TestContext.Current.CancellationToken;

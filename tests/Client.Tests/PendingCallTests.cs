@@ -146,7 +146,7 @@ public sealed class PendingCallTests
                 await CloseRelayAsync();
         }
 
-        /// <summary>A send whose end nobody looks at: it fails with the client.</summary>
+        /// <summary>A send whose end is not awaited: it fails with the client.</summary>
         public void SendUnwatched(string topic) =>
             _unwatched.Add(Producer.SendAsync(topic, new byte[1], cancellationToken: CancellationToken.None).AsTask());
 

@@ -32,7 +32,7 @@ public sealed class WaitingSendTests
                 LittleMemory with { DeliveryTimeout = TimeSpan.FromMinutes(30) });
         }
 
-        // The bound is full and so is each producer's memory: whoever comes now waits.
+        // The bound is full and so is each producer's memory: a send that comes now waits.
         Task[] filling = Enumerable.Range(0, 4_000 + (Connections * 1_000))
             .Select(i => SendOnceAsync(producers[i % Connections], -1)).ToArray();
         await Eventually.TrueAsync(() => filling.Count(send => send.IsCompleted) > 900);

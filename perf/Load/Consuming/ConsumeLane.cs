@@ -46,7 +46,7 @@ internal sealed class ConsumeLane : IAsyncDisposable
 
     public SequenceChecker Checker { get; }
 
-    /// <summary>The median rate over windows of messages; null when nobody asked. Read it at the end.</summary>
+    /// <summary>The median rate over windows of messages; null when it was not asked for. Read it at the end.</summary>
     public double? WindowPerSecond => _arrivals?.MedianPerSecond();
 
     /// <summary>Messages looked at so far. Any thread may read it.</summary>

@@ -52,6 +52,6 @@ internal sealed record JudgeOrder(IReadOnlyList<long> Sent);
 /// <summary>The verdict over everything, and the latencies since the last <c>measure</c>.</summary>
 internal sealed record JudgeResult(CheckResult Check, LatencyCounts EndToEnd)
 {
-    /// <summary>The median of <see cref="WindowRates"/> since then; null when nobody asked.</summary>
+    /// <summary>The median of <see cref="WindowRates"/> since then; null when it was not asked for.</summary>
     public double? WindowPerSecond { get; init; }
 }

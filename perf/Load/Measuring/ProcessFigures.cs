@@ -7,7 +7,8 @@ namespace EQueue.Load.Measuring;
 /// <param name="TakenNs">When these figures were taken, on <see cref="Clock"/>.</param>
 internal sealed record ProcessFigures(long CpuNs, long ResidentBytes, long AllocatedBytes, long TakenNs)
 {
-    /// <summary>What its connections have carried; null when nobody asked, or the system does not say.</summary>
+    /// <summary>What its connections have carried; null when it was not asked for, or the system does not
+    /// say.</summary>
     public SocketBytes? Sockets { get; init; }
 
     /// <summary>The figures of this process, now.</summary>

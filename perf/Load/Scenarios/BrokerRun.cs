@@ -35,7 +35,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     /// <summary>What is to be done with the broker that was started before anybody else talks to it.</summary>
     public Func<RunBroker, Task>? BeforeClients { get; init; }
 
-    /// <summary>What goes on beside the sending: in the warm-up, which is the first call, and in the stretch that
+    /// <summary>What runs beside the sending: in the warm-up, which is the first call, and in the stretch that
     /// counts.</summary>
     public Func<RunTalk, CancellationToken, Task>? WhileSending { get; init; }
 
@@ -344,6 +344,6 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
     };
 }
 
-/// <summary>What somebody who takes part in a run has to know.</summary>
+/// <summary>What each process of a run has to know.</summary>
 /// <param name="Group">Of the consumers, when they are members of one.</param>
 internal sealed record RunTalk(RunBroker Broker, IReadOnlyList<string> Topics, string Group);

@@ -5,7 +5,7 @@ namespace EQueue.Load.Sending;
 
 /// <summary>
 /// Tells when each of a row of events is due, at an even rate, and waits for it. A late event does not move those after
-/// it: whoever measures from the due time does not leave out what a stall held back (coordinated omission).
+/// it: a measurement from the due time does not leave out what a stall held back (coordinated omission).
 /// </summary>
 /// <remarks>One thread, the one that made it.</remarks>
 internal sealed class Pacer

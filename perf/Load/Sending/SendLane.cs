@@ -55,7 +55,7 @@ internal sealed class SendLane : IAsyncDisposable
     /// <summary>The key of the message that is next; null for none.</summary>
     public string? NextKey => _keys.Length == 0 ? null : _keys[(int)(Sequence % _keys.Length)];
 
-    /// <summary>The median rate over windows of this stretch's messages; null when nobody asked.</summary>
+    /// <summary>The median rate over windows of this stretch's messages; null when it was not asked for.</summary>
     public double? WindowPerSecond => _departures?.MedianPerSecond();
 
     /// <summary>Begins a stretch of sending that ends after a time or a count.</summary>

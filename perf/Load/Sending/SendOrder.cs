@@ -57,6 +57,6 @@ internal sealed record SendResult(
     ProcessFigures Start,
     ProcessFigures End)
 {
-    /// <summary>The median of <see cref="WindowRates"/> in this stretch; null when nobody asked.</summary>
+    /// <summary>The median of <see cref="WindowRates"/> in this stretch; null when it was not asked for.</summary>
     public double? WindowPerSecond { get; init; }
 }

@@ -184,7 +184,7 @@ internal sealed class BacklogCourse
         }
     }
 
-    /// <summary>Who counts; "" = nobody's progress, the starts.</summary>
+    /// <summary>Who counts; "" = no group's progress, the starts.</summary>
     private List<string> Counted()
     {
         string[] known = [.. _next.Keys.Select(key => key.Name).Distinct()];

@@ -6,7 +6,8 @@ namespace EQueue.Broker.Tests.Backlogs;
 /// <summary>A bounded topic over a store that has no room itself.</summary>
 public sealed class StoreRoomTests : BacklogTest
 {
-    /// <summary>Three quarters of the tail memory of the tests' store may be unseen, less what is there already.</summary>
+    /// <summary>Three quarters of the tail memory of the tests' store may be unseen, less what is there
+    /// already.</summary>
     private const int MegabytesThatFit = 11;
 
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
@@ -68,7 +69,7 @@ public sealed class StoreRoomTests : BacklogTest
         Assert.Equal(1, await BacklogAsync());
     }
 
-    /// <summary>Nothing more of 4 MB gets into the store, until the disk goes on.</summary>
+    /// <summary>Nothing more of 4 MB gets into the store, until the disk works again.</summary>
     private async Task HoldAndFillStoreAsync(TestPeer filler)
     {
         QueueId queue = (await CreateAsync(TopicSettings.None with { QueueCount = 1 }, "filler"))[0];

@@ -2,7 +2,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker.Tests.Backlogs;
 
-/// <summary>Who holds a topic at its bound: groups that have members, not whoever commits once.</summary>
+/// <summary>Who holds a topic at its bound: groups that have members, not a stranger that commits once.</summary>
 public sealed class StrangerTests : BacklogTest
 {
     [Fact]

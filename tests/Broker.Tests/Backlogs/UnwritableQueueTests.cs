@@ -23,7 +23,7 @@ public sealed class UnwritableQueueTests : BacklogTest
         Assert.All(await leaving, result => Assert.Equal(ErrorCode.QueueNotWritable, result.Error));
         Assert.Equal((1L, 2L), (await BacklogAsync("parked"), await BacklogAsync()));
 
-        // Whoever comes now does not stand in line either.
+        // A batch that comes now does not stand in line either.
         Assert.Equal(ErrorCode.QueueNotWritable, (await first.ProduceAsync(queues[0], "late")).Error);
         await CommitAsync(queues[0], 1);
         Assert.Equal(ErrorCode.None, (await staying).Error);

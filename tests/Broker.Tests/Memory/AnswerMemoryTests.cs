@@ -68,7 +68,7 @@ public sealed class AnswerMemoryTests
                 most = Math.Max(most, await peer.FigureAsync("memory.usedBytes{send}"));
             }
 
-            // Whoever asks for as much is refused until those that take nothing are cut, which is soon then.
+            // A client that asks for as much is refused until those that take nothing are cut, which is soon then.
             EQueueException? refusal = null;
             await Eventually.TrueAsync(async () =>
             {

@@ -42,7 +42,7 @@ public sealed class ProgressMemoryTests
         Assert.Equal(
             ErrorCode.LimitReached, (await later.RefusalAsync(Commit("stranger", queues, Text))).Code);
 
-        // Who was there before goes on, and what is deleted is room again.
+        // Earlier members continue, and what is deleted is room again.
         Assert.All(
             (await later.InvokeAsync(Commit("billing", queues, "mine"))).Errors,
             error => Assert.Equal(ErrorCode.None, error));

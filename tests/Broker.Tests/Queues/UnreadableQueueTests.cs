@@ -4,7 +4,7 @@ using EQueue.Support;
 
 namespace EQueue.Broker.Tests.Queues;
 
-/// <summary>A group and queues that may not be read: given up in order, kept by nobody, given again.</summary>
+/// <summary>A group and queues that may not be read: given up in order, kept by no member, given again.</summary>
 public sealed class UnreadableQueueTests : IAsyncLifetime
 {
     private readonly ManualTime _time = new();

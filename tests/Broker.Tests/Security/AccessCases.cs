@@ -6,7 +6,7 @@ namespace EQueue.Broker.Tests;
 
 /// <summary>A request and the one right that it needs.</summary>
 /// <param name="Opcode">Of the operation.</param>
-/// <param name="Need">The right; null = whoever is admitted may.</param>
+/// <param name="Need">The right; null = every admitted user may.</param>
 /// <param name="Body">The request's bytes, anew each time.</param>
 /// <param name="IsRefused">Whether an answer without an error of its own says that it may not be done; null = an
 /// answer never does.</param>

@@ -249,7 +249,7 @@ public sealed class AccessTests : IAsyncLifetime
         Assert.Equal(0, own.Epoch);
         Assert.Equal(ErrorCode.None, await SendAsync(_worker, own, 0, "own"));
 
-        // The owner goes on as before, and after a start, over another connection too.
+        // The owner works as before, and after a start, over another connection too.
         Assert.Equal(ErrorCode.DuplicateSequence, await SendAsync(_owner, victim, 0, "first"));
         await _worker.DisposeAsync();
         await _owner.DisposeAsync();

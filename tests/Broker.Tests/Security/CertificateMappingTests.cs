@@ -32,7 +32,7 @@ public sealed class CertificateMappingTests : IDisposable
     [InlineData("subject:CN=*, OU=ops, O=org -> user:$1", "", "", "CN=ann, OU=ops, O=org", "user:ann")]
     [InlineData("subject:CN=*, O=org -> user:$1", "", "", "CN=ann, OU=ops, O=org", null)]
     [InlineData("subject:CN=* -> user:$1", "", "", "CN=ann, O=org", null)]
-    // What cannot be a user stands for nobody, unless another rule fits.
+    // What cannot be a user stands for no user, unless another rule fits.
     [InlineData("cn:* -> user:$1", "", "", "CN=two words", null)]
     [InlineData("cn:* -> user:$1; dns:* -> cert:by-name", "", "d", "CN=two words", "cert:by-name")]
     [InlineData("cn:* -> user:$1; default", "", "d.example", "CN=../etc", "cert:d.example")]

@@ -73,7 +73,7 @@ public sealed class RuleNameTests : IAsyncLifetime
         Assert.Equal(ErrorCode.InvalidArgument, (await _owner.RefusalAsync(
             new TestRuleRequest(Worker, Permission.Read, ResourceKind.Topic, name))).Code);
 
-        // Whoever may do everything below the prefix makes no topic of that name either.
+        // A user that may do everything below the prefix makes no topic of that name either.
         await _owner.InvokeAsync(new SetRuleRequest(
             new AccessRule(RuleEffect.Allow, Worker, Permission.All, ResourceKind.Topic, "*"), false));
         Assert.Equal(ErrorCode.InvalidName, (await _worker.RefusalAsync(

@@ -1,7 +1,7 @@
 namespace EQueue.Broker.Tests;
 
 /// <summary>
-/// A clock that the test sets; it goes on by itself as well. Moved in steps below a second, with every timer that ticks
+/// A clock that the test sets; it runs by itself as well. Moved in steps below a second, with every timer that ticks
 /// or is due called at each, because a longer gap counts as a pause of the process.
 /// </summary>
 internal sealed class ManualTime : TimeProvider

@@ -66,7 +66,7 @@ internal sealed partial class FakeBroker
 
     /// <summary>
     /// The requests of <see cref="Verdict.CloseLate"/> and <see cref="Verdict.IgnoreLate"/> come at last, in their
-    /// order; nobody hears the answers.
+    /// order; no client hears the answers.
     /// </summary>
     /// <returns>The last one's.</returns>
     public ErrorCode DeliverLate()

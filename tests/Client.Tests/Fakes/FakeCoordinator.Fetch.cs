@@ -21,7 +21,7 @@ internal sealed partial class FakeCoordinator
     /// <summary>What a queue is answered for instead of its entries; it falls out of the session with that.</summary>
     public Func<int, ErrorCode> QueueError { get; set; } = static _ => ErrorCode.None;
 
-    /// <summary>Whether nobody is told where offsets are.</summary>
+    /// <summary>Whether no client is told where offsets are.</summary>
     public bool IsSilentAboutOffsets { get; set; }
 
     /// <summary>How often offsets were asked for.</summary>

@@ -109,7 +109,7 @@ internal sealed class ForkingBroker : IAsyncDisposable
     /// <summary>The process dies; the next one finds a copy made before, or what it left itself.</summary>
     public async Task KillAsync(SimulatedDisk? putBack = null)
     {
-        // What it does between this moment and its end nobody will see: its disk must last as long as it answers.
+        // What it does between this moment and its end no client will see: its disk must last as long as it answers.
         SimulatedDisk left = Disk.Copy();
         await StopAsync();
         await StartOnAsync(putBack?.Copy() ?? left);

@@ -47,7 +47,7 @@ public sealed class ProducerHistoryTests
             told.Add((1_000 + i, await SendAsync(first, 1_000 + i)));
         await broker.KillAsync(putBack: save);
 
-        // The copy gives out anew what it has not given out yet; the first producer goes on as what it was.
+        // The copy gives out anew what it has not given out yet; the first producer remains what it was.
         await using Producer second = broker.Client.CreateProducer();
         told.Clear();
         for (int i = 0; i < 8; i++)

@@ -53,7 +53,7 @@ internal sealed class FaultFlow(Socket from, Socket to, string name, FlowFaults 
         }
     }
 
-    /// <returns>Whether the stream goes on.</returns>
+    /// <returns>Whether the stream continues.</returns>
     private async Task<bool> GiveAsync(ReadOnlyMemory<byte> bytes)
     {
         while (!bytes.IsEmpty)

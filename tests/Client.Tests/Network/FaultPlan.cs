@@ -14,10 +14,10 @@ internal enum FaultKind
     /// <summary>Ends both sides in an orderly way.</summary>
     End,
 
-    /// <summary>Ends this direction alone; what comes after is lost, the other direction goes on.</summary>
+    /// <summary>Ends this direction alone; what comes after is lost, the other direction continues.</summary>
     HalfEnd,
 
-    /// <summary>Holds everything for a while, and goes on.</summary>
+    /// <summary>Holds everything for a while, and continues.</summary>
     Stall,
 
     /// <summary>Holds everything for long, and delivers it late, also when the sender has gone away.</summary>

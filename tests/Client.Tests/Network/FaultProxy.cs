@@ -7,7 +7,8 @@ namespace EQueue.Client.Tests.Network;
 /// <summary>
 /// A hostile network between a client and a broker, down to single bytes; from <see cref="Mend"/> on a good one.
 /// </summary>
-/// <remarks>Each has an address of its own in 127/8, so that nobody takes its port while it refuses.</remarks>
+/// <remarks>Each has an address of its own in 127/8, so that no other program takes its port while it
+/// refuses.</remarks>
 internal sealed class FaultProxy : IAsyncDisposable
 {
     private static int _lastAddress;

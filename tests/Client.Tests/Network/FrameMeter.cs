@@ -18,7 +18,7 @@ internal sealed class FrameMeter
     /// <summary>All bytes behind it.</summary>
     public long Total { get; private set; }
 
-    /// <summary>Goes on by up to so many bytes, and no further than the place.</summary>
+    /// <summary>Advances by up to so many bytes, and no further than the place.</summary>
     /// <returns>How many bytes lie before the place.</returns>
     public int Advance(ReadOnlySpan<byte> bytes, in FaultPlace place, out bool isThere)
     {

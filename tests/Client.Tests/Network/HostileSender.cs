@@ -54,7 +54,7 @@ internal sealed class HostileSender(int number, HostileSettings settings, Produc
                     _sends.Add(CallbackAsync(value));
                 break;
             case 2:
-                // Blocks a thread that nobody needs.
+                // Blocks a thread that is not needed.
                 await Task.Factory.StartNew(
                     () => _sends.Add(Blocking(values[0])), TaskCreationOptions.LongRunning);
                 values = values[1..];

@@ -7,7 +7,8 @@ using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client.Tests.Network;
 
-/// <summary>One real broker for many runs, a client that reaches it directly, and what must not happen meanwhile.</summary>
+/// <summary>One real broker for many runs, a client that reaches it directly, and what must not happen
+/// meanwhile.</summary>
 internal sealed class HostileWorld : IAsyncDisposable
 {
     private readonly TempDirectory _directory = new();
@@ -29,7 +30,7 @@ internal sealed class HostileWorld : IAsyncDisposable
     /// <summary>A client whose network is good.</summary>
     public EQueueClient Direct { get; private set; } = null!;
 
-    /// <summary>Errors that were logged and exceptions that nobody saw.</summary>
+    /// <summary>Errors that were logged and exceptions that were not observed.</summary>
     public IReadOnlyList<string> Wrong => [.. _wrong];
 
     public static async Task<HostileWorld> StartAsync()

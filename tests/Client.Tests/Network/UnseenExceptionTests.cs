@@ -6,7 +6,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Client.Tests.Network;
 
-/// <summary>What is given up must not fail later where nobody looks. Alone, for such a failure has no owner.</summary>
+/// <summary>What is given up must not fail later, unobserved. Alone, for such a failure has no owner.</summary>
 [Collection(nameof(HostileNetworkTests))]
 public sealed class UnseenExceptionTests
 {

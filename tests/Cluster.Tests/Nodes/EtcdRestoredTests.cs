@@ -50,7 +50,7 @@ public sealed class EtcdRestoredTests
             await Eventually.PassedAsync(TimeSpan.FromMilliseconds(random.Next(2500)));
         }
 
-        // Either it goes on, or it says why not.
+        // Either it continues, or it says why not.
         await Eventually.TrueAsync(() => load.Acknowledged > acknowledged
             || cluster.Log.Any(one => one.Line.Id is Restored or WaitsForPerson));
         foreach (TestNode node in cluster.Nodes)

@@ -94,7 +94,7 @@ public sealed class NodeTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 
         await load.CheckAsync();
 
-        // Its seat is given up, and nobody is blamed.
+        // Its seat is given up, and no node is blamed.
         Assert.DoesNotContain(cluster.Log, one => one.Line.Id == LetOut);
     }
 

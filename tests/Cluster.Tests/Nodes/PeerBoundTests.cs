@@ -9,7 +9,7 @@ using EQueue.Support;
 namespace EQueue.Cluster.Tests;
 
 /// <summary>A node whose port is driven to the most that each operation of nodes takes, by strangers and by those who
-/// have proven to be nodes, of whom none reads its answers: memory comes back, and a client beside them goes on. What
+/// have proven to be nodes, of whom none reads its answers: memory comes back, and a client beside them is served. What
 /// clients ask for is driven in System.Tests.</summary>
 /// <remarks>Alone, because it looks at the memory of the process.</remarks>
 [Collection(nameof(PeerAbuseTests))]

@@ -6,8 +6,8 @@ using EQueue.Support;
 
 namespace EQueue.Cluster.Tests;
 
-/// <summary>What those get of a node whom nobody knows: another user of the machine, and clients that have not logged
-/// in.</summary>
+/// <summary>What those get of a node that are unknown to it: another user of the machine, and clients that have not
+/// logged in.</summary>
 public sealed class StrangerTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 {
     private const int PeerRefused = 7038;

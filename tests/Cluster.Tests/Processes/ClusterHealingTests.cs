@@ -5,7 +5,8 @@ using EQueue.Support;
 
 namespace EQueue.Cluster.Tests;
 
-/// <summary>Three processes that lose directories, die together, or lose their etcd: they heal without a command.</summary>
+/// <summary>Three processes that lose directories, die together, or lose their etcd: they heal without a
+/// command.</summary>
 /// <remarks>EQUEUE_CLUSTER_SECONDS makes the time without etcd long.</remarks>
 public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 {
@@ -28,7 +29,7 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         await cluster.SeatsAsync(3);
         await load.MoreAsync(100);
 
-        // Nobody else has it any more: what was copied is enough.
+        // No other node has it any more: what was copied is enough.
         await cluster.Nodes[(node + 1) % 3].KillAsync();
         await load.MoreAsync(100);
         await cluster.Nodes[(node + 1) % 3].RestartAsync();
@@ -64,7 +65,7 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         await cluster.SeatsAsync(3);
         Assert.Contains("copies the log anew", cluster.Nodes[node].Error, StringComparison.Ordinal);
 
-        // Nobody else has it any more: what was copied is enough.
+        // No other node has it any more: what was copied is enough.
         await cluster.Nodes[leader].KillAsync();
         await SendAsync(producer, 10);
         await cluster.Nodes[leader].RestartAsync();

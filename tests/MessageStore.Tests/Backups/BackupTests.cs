@@ -3,7 +3,7 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore.Tests;
 
-/// <summary>Backups beside a store that goes on, and what is restored from them.</summary>
+/// <summary>Backups beside a store at work, and what is restored from them.</summary>
 public sealed class BackupTests : BackupTest
 {
     private const int MostUnderWay = 500;

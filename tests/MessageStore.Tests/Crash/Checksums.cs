@@ -3,7 +3,7 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore.Tests;
 
-/// <summary>Makes the checksums of a changed file right again, so that what reads it goes on to what they
+/// <summary>Makes the checksums of a changed file right again, so that what reads it comes to what they
 /// protect.</summary>
 internal static class Checksums
 {

@@ -4,7 +4,7 @@ using EQueue.Load.Roles;
 
 namespace EQueue.Load.Scenarios;
 
-/// <summary>How long somebody who administers waits for answers while producers and consumers take all they get.</summary>
+/// <summary>How long an administrator waits for answers while producers and consumers take all they get.</summary>
 internal sealed class AdminScenario : IScenario
 {
     private const int StandardSize = 128;

@@ -11,6 +11,6 @@ internal sealed record IdleOpened(int Count, double Seconds, string? EndedBy);
 
 /// <summary>What became of the connections since.</summary>
 /// <param name="Lost">Ended by the broker.</param>
-/// <param name="WrongFrames">Frames that nobody had asked for, other than keep-alives.</param>
+/// <param name="WrongFrames">Frames that were not asked for, other than keep-alives.</param>
 /// <param name="Answered">Keep-alives of the broker that were answered.</param>
 internal sealed record IdleState(int Open, long Lost, long WrongFrames, long Answered);

@@ -67,7 +67,7 @@ internal sealed class AckProbe : IAsyncDisposable
     }
 
     /// <summary>Ends the sending.</summary>
-    /// <returns>Acknowledged messages that are not stored, and stored ones that nobody sent.</returns>
+    /// <returns>Acknowledged messages that are not stored, and stored ones that were never sent.</returns>
     public async Task<(long Missing, long Repeated)> JudgeAsync(CancellationToken cancellationToken)
     {
         await _enough.CancelAsync();

@@ -4,7 +4,7 @@ using EQueue.Load.Reporting;
 
 namespace EQueue.Load.Scenarios;
 
-/// <summary>How long nobody is served when the node that leads a cluster dies, hangs or stops.</summary>
+/// <summary>How long no client is served when the node that leads a cluster dies, hangs or stops.</summary>
 internal sealed class FailoverScenario : IScenario
 {
     private const int StandardSize = 128;

@@ -74,7 +74,7 @@ internal sealed class GroupLane : IAsyncDisposable
         _disposal = DisconnectAsync();
     }
 
-    /// <summary>Cuts its connections and stops it: nothing more is committed, nobody is told.</summary>
+    /// <summary>Cuts its connections and stops it: nothing more is committed, and the broker is not told.</summary>
     public async Task KillAsync()
     {
         _relay.Cut();

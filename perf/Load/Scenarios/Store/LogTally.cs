@@ -18,7 +18,8 @@ internal static class LogTally
     private const int HeaderLengthAt = 33;
     private const int RecordsCountAt = 57;
 
-    /// <summary>Segments that are read at a time: out of a cold cache the disk is asked for many pages at once.</summary>
+    /// <summary>Segments that are read at a time: out of a cold cache the disk is asked for many pages at
+    /// once.</summary>
     private const int FilesAtATime = 8;
 
     /// <summary>Looks at a store that may be running; entries that are not whole do not count.</summary>
@@ -34,7 +35,8 @@ internal static class LogTally
         return messages;
     }
 
-    /// <summary>Cuts the last entry with messages off, to show that it is missed. Nobody appends any more.</summary>
+    /// <summary>Cuts the last entry with messages off, to show that it is missed. Nothing is appended any
+    /// more.</summary>
     public static void Shorten(string directory)
     {
         foreach (string file in Segments(directory).Reverse())

@@ -3,7 +3,7 @@ using EQueue.MessageStore;
 namespace EQueue.Load.Scenarios;
 
 /// <summary>
-/// The state of a store whose records nobody here understands: kept as they are, so that a broker finds its topics in
+/// The state of a store whose records are not understood here: kept as they are, so that a broker finds its topics in
 /// the snapshots of a store that this program opened.
 /// </summary>
 internal sealed class RawState : IStateMachine

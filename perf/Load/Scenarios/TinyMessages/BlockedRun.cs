@@ -7,8 +7,8 @@ using EQueue.Load.Sending;
 namespace EQueue.Load.Scenarios;
 
 /// <summary>
-/// Many producers send to a topic whose backlog is bounded and which nobody reads, until each of them waits; then a
-/// consumer comes: everything must go on by itself.
+/// Many producers send to a topic whose backlog is bounded and which no consumer reads, until each of them waits; then
+/// a consumer comes: everything must go on by itself.
 /// </summary>
 internal sealed class BlockedRun(LoadSession session, BlockedPlan plan) : IAsyncDisposable
 {
