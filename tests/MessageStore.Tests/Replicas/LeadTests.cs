@@ -103,8 +103,9 @@ public sealed class LeadTests
         QueueId other = await OpenQueueAsync(leader);
         await CommittedAsync(leader, Append(leader, Durability.Policy, other));
         long end = leader.Queues.Single(view => view.Id == _queue).End.Value;
+        LogPosition before = leader.Watermarks.Staged;
         Task<int> moved = leader.MoveStartsAsync([(_queue, new QueueOffset(end))], Cancel);
-        await Replica.SettleAsync(leader, isDurable: true);
+        await Eventually.TrueAsync(() => leader.Watermarks.Staged.Value > before.Value);
         Task removed = leader.RemoveQueuesAsync([other], [MemoryState.Entry("gone", "yes")], Cancel);
         await Eventually.TrueAsync(() => _state["gone"] == "yes" && !moved.IsCompleted);
         await Replica.SettleAsync(leader, isDurable: true);
