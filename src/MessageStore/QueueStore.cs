@@ -50,7 +50,7 @@ public sealed partial class QueueStore : IAsyncDisposable
         string directory = LogFiles.LogDirectory(options.DataDirectory);
         _clock = new WallClock(time, logger, recovered.LastStoredTimeMs, recovered.ConfirmedMs);
         _log = new CommitLog(options, disk, directory, recovered, state, logger, time, _clock, lead);
-        _folder = new LogFolderDisk(disk, _log);
+        _folder = new LogFolderDisk(disk, _log.Folder);
         _openSegments = new OpenSegments(disk, recovered.LogId);
         _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
         _tailReader = new TailReader(_log);

@@ -8,8 +8,8 @@ internal static partial class Gates
 {
     private static readonly Dictionary<string, string> Free = new(StringComparer.Ordinal)
     {
-        ["src/MessageStore/Log/CommitLog.Preparer.cs"] = "a segment before it has a name",
-        ["src/MessageStore/Log/CommitLog.Writer.cs"] = "the name of the segment that is written next",
+        ["src/MessageStore/Log/SegmentPreparer.cs"] = "a segment before it has a name",
+        ["src/MessageStore/Log/SegmentWriter.cs"] = "the name of the segment that is written next",
         ["src/MessageStore/QueueStore.Keys.cs"] = "the index of a segment that the cleaner has just taken out",
     };
 

@@ -98,7 +98,7 @@ public sealed class PlantedTests
     [Theory]
     [InlineData("src/MessageStore/Upkeep/A.cs", "disk.Delete(path);", 1)]
     [InlineData("src/MessageStore/QueueStore.A.cs", "using var one = new SnapshotWriter(disk, path);", 1)]
-    [InlineData("src/MessageStore/Log/CommitLog.Writer.cs", "class A { }", 1)]
+    [InlineData("src/MessageStore/Log/SegmentWriter.cs", "class A { }", 1)]
     [InlineData("src/MessageStore/Upkeep/A.cs", "if (log.TryMakeStateCommitted(LogCleaner.CommitWait)) disk.Delete(path);", 0)]
     [InlineData("src/MessageStore/Replicas/A.cs", "disk.Delete(path);", 0)]
     public void GivenAFileThatGoes_WhenNothingWaitsForTheGate_ThenItIsFound(string path, string text, int expected)

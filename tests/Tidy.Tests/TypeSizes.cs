@@ -13,7 +13,6 @@ internal static class TypeSizes
         "Broker.FetchHandler",
         "Broker.GroupRoster",
         "Cluster.Replica",
-        "MessageStore.CommitLog",
         "MessageStore.QueueStore",
         "MessageStore.Recovery",
         "MessageStore.ReplicaFiles",
@@ -24,7 +23,6 @@ internal static class TypeSizes
     /// <summary>Types with too many fields today, in the same way.</summary>
     private static readonly string[] Wide =
     [
-        "MessageStore.CommitLog",
         "MessageStore.QueueStore",
         "Remoting.ServerConnection",
     ];

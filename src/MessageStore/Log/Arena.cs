@@ -22,6 +22,10 @@ internal sealed class Arena
     /// <summary>Bytes of the ring.</summary>
     public int Size => _bytes.Length;
 
+    /// <summary>Bytes that may be staged and not visible. The rest always holds visible bytes for the readers of the
+    /// tail.</summary>
+    public int UnseenSize => Size / 4 * 3;
+
     /// <summary>Puts bytes at a position, around the end where needed.</summary>
     public void Write(long position, ReadOnlySpan<byte> bytes)
     {

@@ -4,13 +4,13 @@ namespace EQueue.MessageStore;
 /// <remarks>Names of segments may be among what a sync makes durable, and the system tells once that they are lost:
 /// the notified party ends the log.</remarks>
 /// <param name="disk">Does all the rest.</param>
-/// <param name="log">Of the folder.</param>
-internal sealed class LogFolderDisk(IDisk disk, CommitLog log) : ForwardingDisk(disk)
+/// <param name="folder">The log's.</param>
+internal sealed class LogFolderDisk(IDisk disk, LogFolder folder) : ForwardingDisk(disk)
 {
     public override void SyncDirectory(string directory)
     {
-        if (directory == log.Folder)
-            log.SyncFolder();
+        if (directory == folder.Path)
+            folder.Sync();
         else
             base.SyncDirectory(directory);
     }

@@ -27,7 +27,7 @@ internal sealed partial class LogKeeper : IDisposable
     private readonly Action<string> _rebuildIndex;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
-    private readonly WorkSignal _signal = new();
+    private readonly WorkSignal _signal;
     private readonly Thread _thread;
     private readonly List<LogPosition> _snapshots;
     private long _lastSnapshot = Stopwatch.GetTimestamp();
@@ -57,7 +57,7 @@ internal sealed partial class LogKeeper : IDisposable
         _snapshots = LogFiles.Find(disk, directory, LogFiles.SnapshotSuffix);
         NoteReplayFrom();
         _thread = new Thread(Run) { IsBackground = true, Name = "EQueue log keeper" };
-        log.BackgroundWork = Wake;
+        _signal = log.KeeperWork;
         _thread.Start();
         Wake();
     }

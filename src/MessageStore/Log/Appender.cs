@@ -2,54 +2,122 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>The owner's part: who takes the lock checks, stamps, stages. No I/O, no allocation per batch.</summary>
-internal sealed partial class CommitLog
+/// <summary>Takes the requests: says what may enter the log, has it staged, and wakes or becomes the writer.</summary>
+/// <remarks>Called by any thread. One lock for each request; no I/O under it, no allocation per batch.</remarks>
+internal sealed class Appender
 {
-    /// <summary>Bytes kept free beside a request for seals and epoch starts.</summary>
-    private const int Slack = 1024;
-
-    private WaiterQueue _writtenIncoming;
-    private WaiterQueue _durableIncoming;
+    private readonly Lock _gate;
+    private readonly StoreOptions _options;
+    private readonly WallClock _clock;
+    private readonly LogState _state;
+    private readonly Staging _staging;
+    private readonly IncomingWaiters _incoming;
+    private readonly QueueWatches _watches;
+    private readonly ReadOnlyMode _readOnly;
+    private readonly LogWriter _writer;
+    private readonly LogFault _fault;
+    private readonly WorkSignal _keeper;
+    private readonly int _epoch;
+    private uint _mark;
+    private bool _hasBegun;
     private long _appends;
     private long _batches;
     private long _messageBytes;
     private long _duplicates;
     private long _stateBytes;
 
+    /// <param name="gate">The log's lock.</param>
+    /// <param name="options">Bounds.</param>
+    /// <param name="clock">Stamps requests.</param>
+    /// <param name="state">Queues and producers; gets the state records.</param>
+    /// <param name="staging">Places what may enter.</param>
+    /// <param name="incoming">Waiters, for the writer and the flusher.</param>
+    /// <param name="watches">Readers of queues that are removed.</param>
+    /// <param name="readOnly">Whether messages are refused.</param>
+    /// <param name="writer">Writes what is staged.</param>
+    /// <param name="fault">Why nothing is taken any more.</param>
+    /// <param name="keeper">Is woken when much state has changed.</param>
+    /// <param name="epoch">Stands in answers.</param>
+    /// <param name="stateBytes">Bytes of state records after the newest snapshot.</param>
+    public Appender(
+        Lock gate,
+        StoreOptions options,
+        WallClock clock,
+        LogState state,
+        Staging staging,
+        IncomingWaiters incoming,
+        QueueWatches watches,
+        ReadOnlyMode readOnly,
+        LogWriter writer,
+        LogFault fault,
+        WorkSignal keeper,
+        int epoch,
+        long stateBytes)
+    {
+        (_gate, _options, _clock, _state, _staging) = (gate, options, clock, state, staging);
+        (_incoming, _watches, _readOnly, _writer) = (incoming, watches, readOnly, writer);
+        (_fault, _keeper, _epoch, _stateBytes) = (fault, keeper, epoch, stateBytes);
+    }
+
+    /// <summary>Whether the epoch has begun: before, nothing is taken.</summary>
+    public bool HasBegun => Volatile.Read(ref _hasBegun);
+
+    /// <summary>Requests taken since the opening.</summary>
+    public long Appends => Volatile.Read(ref _appends);
+
+    /// <summary>Batches of messages stored since the opening.</summary>
+    public long Batches => Volatile.Read(ref _batches);
+
+    /// <summary>Bytes of them.</summary>
+    public long MessageBytes => Volatile.Read(ref _messageBytes);
+
+    /// <summary>Batches that were stored before.</summary>
+    public long Duplicates => Volatile.Read(ref _duplicates);
+
     /// <summary>Bytes of state records staged since the last snapshot began.</summary>
     public long StateBytes => Volatile.Read(ref _stateBytes);
+
+    /// <summary>A snapshot begins: forgets the state bytes counted so far. Under the log's lock.</summary>
+    public void ForgetStateBytes() => _stateBytes = 0;
+
+    /// <summary>The epoch has begun, under this mark: requests are taken.</summary>
+    public void Begin(uint mark)
+    {
+        _mark = mark;
+        Volatile.Write(ref _hasBegun, true);
+    }
 
     /// <inheritdoc cref="QueueStore.Append"/>
     public AppendStatus Append(Span<AppendItem> items, Durability durability, AppendWaiter waiter, bool mayWrite)
     {
         long total = 0;
         foreach (ref readonly AppendItem item in items)
-            total += EntryHeaderSize + item.Batch.Length;
-        if (items.IsEmpty || total > MaxRequestBytes)
+            total += EntryHeader.Length + item.Batch.Length;
+        if (items.IsEmpty || total > _staging.MaxRequestBytes)
             return RefuseAll(items, ErrorCode.MessageTooLarge);
         long nowMs = _clock.NowMs();
-        lock (_lock)
+        lock (_gate)
         {
-            bool isReadOnly = IsReadOnly;
-            if (Refusal(isReadOnly && !WaitsWhenFull) is var refusal and not ErrorCode.None)
+            bool isReadOnly = _readOnly.IsOn;
+            if (Refusal(isReadOnly && !_readOnly.HasMessagesWait) is var refusal and not ErrorCode.None)
                 return RefuseAll(items, refusal);
-            nowMs = Math.Max(nowMs, _lastStoredTimeMs);
-            if (isReadOnly || !TryMakeRoom(items, total, nowMs))
+            nowMs = Math.Max(nowMs, _staging.LastStoredTimeMs);
+            if (isReadOnly || !_staging.TryMakeRoom(items, total, nowMs))
                 return AppendStatus.NoRoom;
-            Claim(total);
+            _staging.BeginRequest(total);
             long target = -1;
             foreach (ref AppendItem item in items)
             {
                 long end = StageMessages(ref item, nowMs);
                 target = Math.Max(target, end);
             }
-            EndRequest();
+            _staging.EndRequest();
             if (target < 0)
                 return AppendStatus.Nothing;
             _appends++;
-            AddWaiter(durability, waiter, target);
+            _incoming.Add(durability, waiter, target);
         }
-        WriteOrWakeWriter(mayWrite);
+        _writer.WriteOrWake(mayWrite);
         return AppendStatus.Accepted;
     }
 
@@ -58,14 +126,14 @@ internal sealed partial class CommitLog
     {
         if (!RecordBatch.TryReadHeader(batch, out RecordBatchHeader header, out ErrorCode error))
             return error;
-        lock (_lock)
+        lock (_gate)
             return _state.Queues.Find(queue) is { } found ? Judge(found, header, out _) : ErrorCode.None;
     }
 
     /// <inheritdoc cref="QueueStore.SetWritable"/>
     public void SetWritable(IEnumerable<QueueId> queues, bool isWritable)
     {
-        lock (_lock)
+        lock (_gate)
         {
             foreach (QueueId id in queues)
             {
@@ -88,28 +156,43 @@ internal sealed partial class CommitLog
         Durability durability,
         AppendWaiter waiter)
     {
-        long total = EntryHeaderSize + batch.Length;
+        long total = EntryHeader.Length + batch.Length;
         long nowMs = _clock.NowMs();
-        lock (_lock)
+        lock (_gate)
         {
             if (Refusal(isReadOnly: false) is var refusal and not ErrorCode.None)
-                throw Fault ?? new EQueueException(refusal);
-            nowMs = Math.Max(nowMs, _lastStoredTimeMs);
-            if (!TryMakeRoom([], total, nowMs))
+                throw _fault.Reason ?? new EQueueException(refusal);
+            nowMs = Math.Max(nowMs, _staging.LastStoredTimeMs);
+            if (!_staging.TryMakeRoom([], total, nowMs))
                 return AppendStatus.NoRoom;
-            Claim(total);
-            Queue queue = _state.Queues.State;
-            long end = Stage(queue, EntryKind.State, batch, count, uint.MaxValue, nowMs);
-            EndRequest();
+            _staging.BeginRequest(total);
+            long end = _staging.Stage(_state.Queues.State, EntryKind.State, batch, count, uint.MaxValue, nowMs);
+            _staging.EndRequest();
             _stateBytes += total;
             ApplyAll(records, end);
             _appends++;
-            AddWaiter(durability, waiter, end);
+            _incoming.Add(durability, waiter, end);
         }
-        _writerSignal.Raise();
+        _writer.WriteOrWake(mayWrite: false);
         if (StateBytes >= _options.SnapshotStateBytes)
-            BackgroundWork?.Invoke();
+            _keeper.Raise();
         return AppendStatus.Accepted;
+    }
+
+    /// <summary>Lets the log grow by an entry that says nothing new: one more start of its epoch.</summary>
+    /// <returns>False when there is no room now, or the log takes no more.</returns>
+    public bool TryStageMark()
+    {
+        lock (_gate)
+        {
+            long nowMs = Math.Max(_clock.NowMs(), _staging.LastStoredTimeMs);
+            bool mayStage = _hasBegun && Refusal(isReadOnly: false) == ErrorCode.None;
+            if (!mayStage || !_staging.TryMakeRoom([], EntryHeader.Length, nowMs))
+                return false;
+            _staging.StageEpochStart(nowMs, _mark);
+        }
+        _writer.WriteOrWake(mayWrite: false);
+        return true;
     }
 
     private void ApplyAll(ReadOnlySpan<StateEntry> records, long end)
@@ -119,17 +202,17 @@ internal sealed partial class CommitLog
             foreach (ref readonly StateEntry record in records)
             {
                 StateRecord change = record.AsRecord();
-                if (change.Kind == LogState.QueueRemoved)
-                    MoveWatchers(change, end - 1);
+                if (change.Kind == LogState.QueueRemoved && _state.Queues.Find(LogState.QueueOf(change)) is { } queue)
+                    _watches.Move(queue, end - 1);
                 _state.Apply(change, end);
                 if (change.Kind == LogState.TimeReset)
-                    _lastStoredTimeMs = LogState.TimeOf(change);
+                    _staging.LastStoredTimeMs = LogState.TimeOf(change);
             }
         }
         catch (Exception exception)
         {
             // The log has a record that the state machine does not take: memory and disk differ from here on.
-            Latch(exception);
+            _fault.Latch(exception);
             throw;
         }
     }
@@ -143,11 +226,11 @@ internal sealed partial class CommitLog
 
     private ErrorCode Refusal(bool isReadOnly)
     {
-        if (_lead is not null && !_hasBegun)
+        if (!_hasBegun)
             throw new InvalidOperationException("A leader takes appends when it has begun its epoch.");
-        if (_fault is not null)
+        if (_fault.Reason is not null)
             return ErrorCode.StoreFaulted;
-        return _isClosing ? ErrorCode.ShuttingDown : isReadOnly ? ErrorCode.StorageFull : ErrorCode.None;
+        return _fault.IsClosing ? ErrorCode.ShuttingDown : isReadOnly ? ErrorCode.StorageFull : ErrorCode.None;
     }
 
     /// <summary>Checks one batch and stages it.</summary>
@@ -178,7 +261,7 @@ internal sealed partial class CommitLog
         int count = header.LastOffsetDelta + 1;
         ProducerSession producer = header.Producer;
         long firstOffset = queue.NextOffset;
-        long end = Stage(queue, EntryKind.Messages, batch, count, item.TagBits, nowMs);
+        long end = _staging.Stage(queue, EntryKind.Messages, batch, count, item.TagBits, nowMs);
         if (producer.IsIdempotent)
         {
             _state.Producers.Stored(
@@ -189,7 +272,7 @@ internal sealed partial class CommitLog
         item.Error = ErrorCode.None;
         item.FirstOffset = new QueueOffset(firstOffset);
         item.StoredTimeMs = nowMs;
-        item.Epoch = Epoch;
+        item.Epoch = _epoch;
         return end;
     }
 
@@ -213,92 +296,7 @@ internal sealed partial class CommitLog
         _duplicates++;
         item.FirstOffset = new QueueOffset(original.FirstOffset);
         item.StoredTimeMs = original.StoredTimeMs;
-        item.Epoch = Epoch;
+        item.Epoch = _epoch;
         return original.EndPosition;
-    }
-
-    /// <summary>Gives a batch its place, copies it once, and makes it findable (behind the visible
-    /// watermark).</summary>
-    private long Stage(Queue queue, EntryKind kind, ReadOnlySpan<byte> batch, int count, uint tagBits, long nowMs)
-    {
-        int size = EntryHeaderSize + batch.Length;
-        if (!FitsActive(size))
-            Roll(nowMs);
-        long position = _marks.Staged;
-        long firstOffset = queue.NextOffset;
-        // Header and the stamped start of the batch are made beside, so that the ring's end may cut them anywhere.
-        Span<byte> start = stackalloc byte[EntryHeaderSize + EntryHeader.CoveredBatchSize];
-        batch[..EntryHeader.CoveredBatchSize].CopyTo(start[EntryHeaderSize..]);
-        RecordBatch.Stamp(start[EntryHeaderSize..], new QueueOffset(firstOffset), Epoch);
-        WriteHeader(start, queue.Id, kind, size, tagBits, nowMs, start[EntryHeaderSize..]);
-        _arena.Write(position, start);
-        _arena.Write(position + start.Length, batch[EntryHeader.CoveredBatchSize..]);
-        queue.AddEntry(_active, position, size, firstOffset, firstOffset + count, nowMs, tagBits);
-        if (queue.Watchers is { } watchers)
-        {
-            _ready.Add((queue.Id, position, watchers));
-            queue.Watchers = null;
-        }
-        _lastStoredTimeMs = nowMs;
-        _marks.Stage(position + size);
-        if (_marks.Staged >= _preparerDueAt)
-        {
-            _preparerDueAt = long.MaxValue;
-            _preparerSignal.Raise();
-        }
-        return position + size;
-    }
-
-    private void WriteHeader(
-        Span<byte> destination,
-        QueueId queue,
-        EntryKind kind,
-        int size,
-        uint tagBits,
-        long nowMs,
-        ReadOnlySpan<byte> batchStart)
-    {
-        var position = new LogPosition(_marks.Staged);
-        var header = new EntryHeader
-        {
-            Size = size,
-            Position = position,
-            Queue = queue,
-            Epoch = Epoch,
-            StoredTimeMs = nowMs,
-            Kind = kind,
-            TagBits = tagBits,
-            DurableDistance = EntryHeader.DistanceOf(position, new LogPosition(Settled)),
-        };
-        EntryHeader.Write(destination, header, _logSeed, batchStart);
-    }
-
-    private void EndRequest()
-    {
-        Claim(0);
-        NoteRoundEnd();
-    }
-
-    private void AddWaiter(Durability durability, AppendWaiter waiter, long target)
-    {
-        bool durable = durability == Durability.Durable
-            || (durability == Durability.Policy && _options.FlushPolicy == FlushPolicy.Sync);
-        if (durable)
-        {
-            _durableIncoming.Add(waiter, target);
-            _marks.WantDurable(target);
-        }
-        else
-        {
-            _writtenIncoming.Add(waiter, target);
-        }
-    }
-
-    /// <summary>Tells readers how far the ring will be overwritten, before it is: staged plus
-    /// <paramref name="bytes"/>.</summary>
-    private void Claim(long bytes)
-    {
-        // Seals of rolls on the way are part of the slack that readers give.
-        _marks.Claim(_marks.Staged + bytes + (bytes == 0 ? 0 : Slack));
     }
 }

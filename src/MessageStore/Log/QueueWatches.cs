@@ -2,28 +2,31 @@ using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 
-/// <summary>Who waits for new messages of a queue. An append moves the queue's watchers to the ready list; publishing
-/// its position tells them.</summary>
-internal sealed partial class CommitLog
+/// <summary>Readers that wait for new messages of a queue. An append moves the queue's watchers to the ready list; the
+/// thread that makes its position visible tells them.</summary>
+/// <remarks>Owns that list and two spare lists, which are used again: at rest a reader waits, and is told, with every
+/// message. Any thread; the list is kept under the log's lock, and signals are called without it.</remarks>
+/// <param name="gate">The log's lock.</param>
+/// <param name="queues">Each has its watchers.</param>
+/// <param name="marks">What is visible.</param>
+internal sealed class QueueWatches(Lock gate, QueueTable queues, Watermarks marks)
 {
     private readonly List<(QueueId Queue, long Position, List<ReadySignal> Signals)> _ready = [];
-
-    // To be used again: at rest a reader waits, and is told, with every message.
     private List<(QueueId Queue, List<ReadySignal> Signals)>? _spareTold;
     private List<ReadySignal>? _spareSignals;
 
     /// <inheritdoc cref="QueueStore.Watch"/>
     public bool Watch(QueueId id, QueueOffset from, ReadySignal signal)
     {
-        lock (_lock)
+        lock (gate)
         {
-            Queue? queue = _state.Queues.FindVisible(id);
-            if (queue is null || from.Value < queue.VisibleEnd(Visible))
+            Queue? queue = queues.FindVisible(id);
+            if (queue is null || from.Value < queue.VisibleEnd(marks.Visible))
                 return false;
             if (queue.IsRemoved)
             {
                 // Told when that is visible, whatever comes first.
-                _ready.Add((id, _marks.Staged - 1, [signal]));
+                _ready.Add((id, marks.Staged - 1, [signal]));
                 return true;
             }
             if (from.Value >= queue.NextOffset)
@@ -41,9 +44,9 @@ internal sealed partial class CommitLog
     /// <inheritdoc cref="QueueStore.Unwatch"/>
     public void Unwatch(QueueId id, ReadySignal signal)
     {
-        lock (_lock)
+        lock (gate)
         {
-            if (_state.Queues.Find(id) is { Watchers: { } watchers } queue
+            if (queues.Find(id) is { Watchers: { } watchers } queue
                 && watchers.Remove(signal) && watchers.Count == 0)
             {
                 queue.Watchers = null;
@@ -56,16 +59,39 @@ internal sealed partial class CommitLog
         }
     }
 
-    /// <summary>A queue is about to be removed: its watchers are told when that is visible, and then find it
-    /// gone.</summary>
-    private void MoveWatchers(in StateRecord removal, long position)
+    /// <summary>The watchers of a queue are to be told when a position is visible: a message was staged there, or the
+    /// removal of the queue, which they find gone then. Under the log's lock.</summary>
+    public void Move(Queue queue, long position)
     {
-        QueueId id = LogState.QueueOf(removal);
-        if (_state.Queues.Find(id) is { Watchers: { } watchers } queue)
+        if (queue.Watchers is not { } watchers)
+            return;
+        _ready.Add((queue.Id, position, watchers));
+        queue.Watchers = null;
+    }
+
+    /// <summary>Tells those whose position is visible. One thread at a time, without the log's lock.</summary>
+    public void Tell(long visible)
+    {
+        List<(QueueId Queue, List<ReadySignal> Signals)>? told = null;
+        lock (gate)
         {
-            _ready.Add((id, position, watchers));
-            queue.Watchers = null;
+            int kept = 0;
+            for (int i = 0; i < _ready.Count; i++)
+            {
+                (QueueId queue, long position, List<ReadySignal> signals) = _ready[i];
+                if (position < visible)
+                    (told ??= Interlocked.Exchange(ref _spareTold, null) ?? []).Add((queue, signals));
+                else
+                    _ready[kept++] = _ready[i];
+            }
+            _ready.RemoveRange(kept, _ready.Count - kept);
         }
+        if (told is null)
+            return;
+        foreach ((QueueId queue, List<ReadySignal> signals) in told)
+            Tell(queue, signals);
+        told.Clear();
+        Volatile.Write(ref _spareTold, told);
     }
 
     private List<ReadySignal> TakeSpareSignals() => Interlocked.Exchange(ref _spareSignals, null) ?? [];
@@ -95,47 +121,9 @@ internal sealed partial class CommitLog
 
     private bool TakeIfVisible(int index)
     {
-        if (_ready[index].Position >= Visible)
+        if (_ready[index].Position >= marks.Visible)
             return false;
         _ready.RemoveAt(index);
         return true;
-    }
-
-    private void ShowTaken(long visible)
-    {
-        if (_state.Queues.HasTaken(visible))
-        {
-            lock (_lock)
-                _state.Queues.Settle(visible);
-        }
-    }
-
-    private void TellWatchers(long visible)
-    {
-        List<(QueueId Queue, List<ReadySignal> Signals)>? told = null;
-        lock (_lock)
-        {
-            int kept = 0;
-            for (int i = 0; i < _ready.Count; i++)
-            {
-                (QueueId queue, long position, List<ReadySignal> signals) = _ready[i];
-                if (position < visible)
-                {
-                    (told ??= Interlocked.Exchange(ref _spareTold, null) ?? []).Add((queue, signals));
-                }
-                else
-                {
-                    _ready[kept++] = _ready[i];
-                }
-            }
-            _ready.RemoveRange(kept, _ready.Count - kept);
-        }
-        if (told is not null)
-        {
-            foreach ((QueueId queue, List<ReadySignal> signals) in told)
-                Tell(queue, signals);
-            told.Clear();
-            Volatile.Write(ref _spareTold, told);
-        }
     }
 }
