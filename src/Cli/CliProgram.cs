@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.CommandLine.Help;
 using EQueue.Cli.Commands;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 

@@ -1,5 +1,5 @@
 using System.CommandLine;
-using EQueue.Cli.Commands;
+using EQueue.Cli.Connecting;
 
 namespace EQueue.Cli.Tests;
 

@@ -1,5 +1,4 @@
 using EQueue.Cli.Consuming;
-using EQueue.Cli.Input;
 using EQueue.Client;
 using EQueue.Protocol;
 using EQueue.Support;

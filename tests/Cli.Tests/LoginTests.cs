@@ -1,6 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Access;
-using EQueue.Cli.Commands;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Contexts;
 using EQueue.Cli.Input;
 using EQueue.Support;

@@ -1,5 +1,5 @@
 using EQueue.Server.Configuration;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging.Abstractions;

@@ -1,7 +1,7 @@
 using System.Net.Sockets;
 using EQueue.MessageStore;
 using EQueue.Server.Configuration;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 
 namespace EQueue.Server.Tests;
 

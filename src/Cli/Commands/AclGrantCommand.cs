@@ -1,5 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Access;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Client;

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Clusters;
+using EQueue.Cli.Connecting;
 using EQueue.Cluster;
 using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;

@@ -1,4 +1,5 @@
 using System.CommandLine;
+using EQueue.Cli.Connecting;
 
 namespace EQueue.Cli.Commands;
 

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Clusters;
+using EQueue.Cli.Connecting;
 using EQueue.Cluster.Etcd;
 
 namespace EQueue.Cli.Commands;

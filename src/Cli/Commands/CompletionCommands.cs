@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Text;
 using EQueue.Cli.Completing;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 
 namespace EQueue.Cli.Commands;

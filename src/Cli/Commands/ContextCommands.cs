@@ -1,4 +1,5 @@
 using System.CommandLine;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Contexts;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;

@@ -1,4 +1,5 @@
 using System.CommandLine;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Output;
 using EQueue.Client;
 

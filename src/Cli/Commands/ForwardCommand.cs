@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Diagnostics;
 using System.Globalization;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Consuming;
 using EQueue.Cli.Output;
 using EQueue.Client;

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using System.Globalization;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Output;
 using EQueue.MessageStore;
 using EQueue.Protocol;

@@ -2,6 +2,7 @@ using System.CommandLine;
 using System.Globalization;
 using System.Text;
 using System.Text.Json;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Measuring;
 using EQueue.Cli.Output;
 using EQueue.Client;

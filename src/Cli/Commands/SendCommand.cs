@@ -1,5 +1,6 @@
 using System.CommandLine;
 using System.Diagnostics;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Cli.Sending;

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using System.Text;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Client;

@@ -1,4 +1,5 @@
 using System.CommandLine;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Cli.Topics;
@@ -35,7 +36,7 @@ internal static class TopicCommands
         command.SetAction((parsed, cancellationToken) =>
         {
             TopicSettings wanted = settings.Read(parsed);
-            var errand = new TopicErrand<TopicDescription>(
+            var errand = new TopicCommandRunner<TopicDescription>(
                 "created",
                 (admin, topic, token) => admin.CreateTopicAsync(topic, wanted, token),
                 WriteAsync);
@@ -69,7 +70,7 @@ internal static class TopicCommands
                     + "add --yes.");
             }
 
-            var errand = new TopicErrand<TopicDescription>(
+            var errand = new TopicCommandRunner<TopicDescription>(
                 "altered",
                 async (admin, topic, token) =>
                 {
@@ -123,7 +124,7 @@ internal static class TopicCommands
             if (isWritable is null && isReadable is null)
                 throw new UsageException("Nothing to change: name --writable or --readable, with true or false.");
             int[] numbers = parsed.GetRequiredValue(queues);
-            var errand = new TopicErrand<TopicDescription>(
+            var errand = new TopicCommandRunner<TopicDescription>(
                 "altered",
                 (admin, topic, token) => admin.AlterQueuesAsync(
                     topic, numbers.Length > 0 ? numbers : null, isWritable, isReadable, token),
@@ -166,7 +167,7 @@ internal static class TopicCommands
             "describe",
             "Tells topics' settings and where their queues begin and end. Example: equeue topic describe orders");
         TopicNames names = AddNames(command);
-        command.SetAction((parsed, cancellationToken) => new TopicErrand<TopicDescription>(
+        command.SetAction((parsed, cancellationToken) => new TopicCommandRunner<TopicDescription>(
             "described",
             (admin, topic, token) => admin.DescribeTopicAsync(topic, token),
             WriteWithSettingsAsync).RunAsync(options, names, parsed, streams, cancellationToken));
@@ -187,7 +188,7 @@ internal static class TopicCommands
         {
             if (parsed.GetValue(preview))
             {
-                return new TopicErrand<TopicDescription>(
+                return new TopicCommandRunner<TopicDescription>(
                     "nothing was changed; without --dry-run and with --yes there go",
                     (admin, topic, token) => admin.DescribeTopicAsync(topic, token),
                     static (writer, topic, _) => writer.WriteDeletableAsync(topic))
@@ -200,7 +201,7 @@ internal static class TopicCommands
                     $"Deleting {names.Describe(parsed)} cannot be undone: add --yes, or --dry-run to see what goes.");
             }
 
-            var errand = new TopicErrand<string>(
+            var errand = new TopicCommandRunner<string>(
                 "deleted",
                 async (admin, topic, token) =>
                 {

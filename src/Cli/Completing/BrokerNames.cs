@@ -1,6 +1,6 @@
 using System.CommandLine;
 using System.CommandLine.Completions;
-using EQueue.Cli.Commands;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Client;
 using EQueue.Protocol;

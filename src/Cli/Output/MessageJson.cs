@@ -7,7 +7,7 @@ namespace EQueue.Cli.Output;
 
 /// <summary>
 /// Messages as JSON objects: <c>{topic,queue,offset,key,tag,properties,body,createTime,storedTime}</c>, the body in
-/// base64. <see cref="Input.MessageLine"/> reads them.
+/// base64. <see cref="Sending.MessageLine"/> reads them.
 /// </summary>
 /// <remarks>
 /// What is no UTF-8 stands in a member of its own too, in base64: <c>keyBase64</c>, <c>tagBase64</c>, and

@@ -99,4 +99,8 @@ internal sealed record ServerOptions
 
     public ServerOptions WithTopics(Func<TopicOptions, TopicOptions> change)
         => this with { Broker = Broker with { Topics = change(Broker.Topics) } };
+
+    /// <summary>How long a stop may take.</summary>
+    /// <remarks>The broker bounds its own drain; the host must not cut the snapshot that follows it.</remarks>
+    public TimeSpan StopTime => Broker.DrainTimeout + TimeSpan.FromMinutes(2);
 }

@@ -1,5 +1,7 @@
 using EQueue.Remoting;
+using EQueue.Server.Admin;
 using EQueue.Server.Configuration;
+using EQueue.Server.Engine;
 
 namespace EQueue.Server.Hosting;
 

@@ -1,4 +1,6 @@
+using EQueue.Server.Admin;
 using EQueue.Server.Configuration;
+using EQueue.Server.Engine;
 using EQueue.Server.Services;
 using EQueue.Server.Telemetry;
 using Microsoft.Extensions.Hosting.WindowsServices;
@@ -8,11 +10,6 @@ namespace EQueue.Server.Hosting;
 /// <summary>Puts the server together on the generic host and runs it until a signal or a fault ends it.</summary>
 internal static class ServerHost
 {
-    /// <summary>How long a stop may take.</summary>
-    /// <remarks>The broker bounds its own drain; the host must not cut the snapshot that follows it.</remarks>
-    public static TimeSpan StopTimeOf(ServerOptions options) =>
-        options.Broker.DrainTimeout + TimeSpan.FromMinutes(2);
-
     /// <returns>The exit code.</returns>
     public static async Task<int> RunAsync(
         ServerOptions options,
@@ -72,7 +69,7 @@ internal static class ServerHost
         builder.Services.Configure<ConsoleLifetimeOptions>(lifetime => lifetime.SuppressStatusMessages = true);
         builder.Services.Configure<HostOptions>(host =>
         {
-            host.ShutdownTimeout = StopTimeOf(options);
+            host.ShutdownTimeout = options.StopTime;
         });
         builder.Services.AddEQueueServer(options);
         if (OperatingSystem.IsWindows() && WindowsServiceHelpers.IsWindowsService())

@@ -1,5 +1,6 @@
 using System.Runtime.InteropServices;
 using EQueue.Server.Configuration;
+using EQueue.Server.Engine;
 
 namespace EQueue.Server.Hosting;
 

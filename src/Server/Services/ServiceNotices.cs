@@ -1,6 +1,6 @@
 using System.Globalization;
 using EQueue.Remoting;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 
 namespace EQueue.Server.Services;
 

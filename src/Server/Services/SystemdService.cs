@@ -1,5 +1,4 @@
 using EQueue.Server.Configuration;
-using EQueue.Server.Hosting;
 
 namespace EQueue.Server.Services;
 
@@ -83,7 +82,7 @@ internal sealed class SystemdService(
             LogDirectory = request.LogDirectory,
             User = request.User,
             MaxConnections = options.Broker.Limits.MaxConnections,
-            StopTime = ServerHost.StopTimeOf(options) + StopMargin,
+            StopTime = options.StopTime + StopMargin,
         };
     }
 

@@ -1,5 +1,5 @@
 using System.Runtime.Versioning;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 using Microsoft.Extensions.Hosting.WindowsServices;
 using Microsoft.Extensions.Options;
 

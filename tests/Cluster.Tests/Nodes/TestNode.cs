@@ -2,7 +2,7 @@ using System.Net;
 using EQueue.Broker;
 using EQueue.MessageStore;
 using EQueue.Remoting;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 
 namespace EQueue.Cluster.Tests;
 

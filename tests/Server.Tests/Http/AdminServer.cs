@@ -2,8 +2,9 @@ using System.Net;
 using System.Text;
 using System.Text.Json.Nodes;
 using EQueue.Protocol;
+using EQueue.Server.Admin;
 using EQueue.Server.Configuration;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 using EQueue.Server.Http;
 using Microsoft.Extensions.Logging.Abstractions;
 

@@ -1,4 +1,4 @@
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 
 namespace EQueue.Server.Tests.Services;
 

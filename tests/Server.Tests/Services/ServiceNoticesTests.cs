@@ -1,5 +1,5 @@
 using EQueue.Server.Configuration;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 using EQueue.Server.Services;
 using Microsoft.Extensions.Logging.Abstractions;
 

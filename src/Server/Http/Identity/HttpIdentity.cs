@@ -1,7 +1,7 @@
 using EQueue.Broker;
 using EQueue.Protocol;
 using EQueue.Remoting;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
 using Microsoft.Extensions.Primitives;
 
 namespace EQueue.Server.Http;

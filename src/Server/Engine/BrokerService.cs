@@ -8,7 +8,7 @@ using EQueue.Remoting;
 using EQueue.Server.Configuration;
 using EQueue.Server.Security;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>Runs the broker between the host's start and stop, and ends the host when the store fails.</summary>
 /// <remarks>Owns the broker. The host calls start and stop once each; the admin pages ask from any thread.</remarks>

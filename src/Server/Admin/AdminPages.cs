@@ -3,10 +3,11 @@ using System.Text;
 using System.Text.Json;
 using EQueue.Broker;
 using EQueue.Protocol;
+using EQueue.Server.Engine;
 using EQueue.Server.Http;
 using EQueue.Server.Telemetry;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Admin;
 
 /// <summary>The pages beside the API: whether the process lives, whether it serves, its figures and metrics.</summary>
 /// <remarks>Never refused for a limit. One metrics page is written at a time; others wait without a thread.</remarks>

@@ -2,7 +2,7 @@ using System.Globalization;
 using EQueue.MessageStore;
 using EQueue.Server.Configuration;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>Whether the volume of the data directory has room for the store, and what can be done when it has
 /// not.</summary>

@@ -1,4 +1,4 @@
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>The exit code that the process ends with; the first failure stands.</summary>
 internal sealed class ServerOutcome

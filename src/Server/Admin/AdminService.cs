@@ -2,13 +2,14 @@ using System.Net;
 using System.Net.Sockets;
 using EQueue.Remoting;
 using EQueue.Server.Configuration;
+using EQueue.Server.Engine;
 using EQueue.Server.Http;
 using EQueue.Server.Telemetry;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Admin;
 
 /// <summary>The admin port: Kestrel with the pages and the API.</summary>
 /// <remarks>Starts before the broker, so that a long recovery can be told from a dead process, and stops behind

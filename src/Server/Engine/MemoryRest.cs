@@ -1,6 +1,6 @@
 using EQueue.Remoting;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>Gives memory back to the system when a flood is over: the garbage collector alone does so only when
 /// the program allocates again.</summary>

@@ -4,7 +4,7 @@ using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging.Abstractions;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>
 /// Does once what a node does when it comes to lead, on a log in memory that no client reaches: opens it, begins

@@ -1,5 +1,5 @@
 using System.CommandLine;
-using EQueue.Cli.Commands;
+using EQueue.Cli.Connecting;
 using EQueue.Cli.Output;
 using EQueue.Client;
 
@@ -10,7 +10,7 @@ namespace EQueue.Cli.Topics;
 /// <param name="Done">The verb in the past, for the report: created, described.</param>
 /// <param name="Request">Asks the broker about one topic.</param>
 /// <param name="Write">Prints the answer for one topic.</param>
-internal sealed record TopicErrand<T>(
+internal sealed record TopicCommandRunner<T>(
     string Done,
     Func<EQueueAdmin, string, CancellationToken, ValueTask<T>> Request,
     Func<TopicWriter, T, bool, Task> Write)

@@ -3,7 +3,7 @@ using System.Text.Json;
 using EQueue.Cli.Output;
 using EQueue.Protocol;
 
-namespace EQueue.Cli.Input;
+namespace EQueue.Cli.Sending;
 
 /// <summary>A message as <c>consume --json</c> prints it, read back byte for byte.</summary>
 /// <remarks>Topic, queue, offset and times say where it was; they are allowed and not looked at.</remarks>

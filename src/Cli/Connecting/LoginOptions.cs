@@ -2,7 +2,7 @@ using System.CommandLine;
 using EQueue.Cli.Access;
 using EQueue.Cli.Contexts;
 
-namespace EQueue.Cli.Commands;
+namespace EQueue.Cli.Connecting;
 
 /// <summary>As whom a command comes: options of every command, the environment, the context.</summary>
 /// <param name="variable">Looks a variable of the environment up.</param>

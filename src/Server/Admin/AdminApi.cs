@@ -1,9 +1,10 @@
 using System.Text.Json.Nodes;
 using EQueue.Protocol;
 using EQueue.Server.Configuration;
-using EQueue.Server.Hosting;
+using EQueue.Server.Engine;
+using EQueue.Server.Http;
 
-namespace EQueue.Server.Http;
+namespace EQueue.Server.Admin;
 
 /// <summary>Serves the routes of the admin port: counts requests, checks them, runs them, and turns what fails into
 /// problems.</summary>

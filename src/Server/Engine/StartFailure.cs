@@ -2,7 +2,7 @@ using EQueue.Cluster;
 using EQueue.MessageStore;
 using EQueue.Server.Configuration;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>Tells from an exception at start which exit code it is and what to say.</summary>
 internal static class StartFailure

@@ -2,7 +2,7 @@ using System.CommandLine;
 using EQueue.Cli.Contexts;
 using EQueue.Remoting;
 
-namespace EQueue.Cli.Commands;
+namespace EQueue.Cli.Connecting;
 
 /// <content>Which servers a command goes to, and whether it speaks TLS with them.</content>
 internal sealed partial class GlobalOptions

@@ -1,6 +1,6 @@
 using System.Globalization;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>The limit of the process's address space (ulimit -v, RLIMIT_AS). .NET reserves far more than it uses:
 /// under such a limit it does not start, or ends the process when no address is left, however little memory is

@@ -1,6 +1,6 @@
 using System.Net.Sockets;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>An address cannot be listened on; says which one, and which setting it is from.</summary>
 /// <param name="setting">As in <c>Server:AdminListen</c>.</param>

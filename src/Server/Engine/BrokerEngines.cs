@@ -3,7 +3,7 @@ using EQueue.Cluster;
 using EQueue.MessageStore;
 using EQueue.Remoting;
 
-namespace EQueue.Server.Hosting;
+namespace EQueue.Server.Engine;
 
 /// <summary>Makes brokers for a node of a cluster.</summary>
 /// <param name="options">How the broker runs; its directory and listener are the node's.</param>

@@ -8,7 +8,7 @@ using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 
-namespace EQueue.Cli.Commands;
+namespace EQueue.Cli.Connecting;
 
 /// <summary>The options that every command takes.</summary>
 /// <param name="streams">Where it is said that a broker is not there, and the environment.</param>
