@@ -99,7 +99,7 @@ public sealed partial class AdviceTests
             directory["data"], $"as={Limit}:{Limit}", "--flush", "async"))
         {
             Assert.Contains(
-                $" WRN 6102 EQueue.Server.Hosting.BrokerService The address space is limited to {Limit} bytes",
+                $" WRN 6102 EQueue.Server.Engine.BrokerService The address space is limited to {Limit} bytes",
                 limited.Error,
                 StringComparison.Ordinal);
             Assert.Equal(0, await limited.StopAsync());
