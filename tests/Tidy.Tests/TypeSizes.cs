@@ -14,7 +14,6 @@ internal static class TypeSizes
         "Broker.GroupRoster",
         "Cluster.Replica",
         "MessageStore.QueueStore",
-        "MessageStore.Recovery",
         "MessageStore.ReplicaFiles",
         "Remoting.RemotingClient",
         "Remoting.ServerConnection",

@@ -93,6 +93,17 @@ internal sealed class Segment(string path, long basePosition, long capacity, lon
         set => Volatile.Write(ref _hasIndex, value);
     }
 
+    /// <summary>The segment whose entries a pack holds.</summary>
+    public static Segment OfPack(IDisk disk, PackFile pack)
+    {
+        using IDiskFile file = disk.Open(pack.Path, DiskOpen.ReadOnly);
+        return new Segment(pack.Path, pack.From.Value, pack.To.Value - pack.From.Value, pack.CreatedMs)
+        {
+            EndPosition = pack.To.Value,
+            PackedBytes = file.Length,
+        };
+    }
+
     /// <summary>Opens its index; only once <see cref="HasIndex"/>.</summary>
     /// <exception cref="StoreFormatException">It is missing, damaged, or another segment's.</exception>
     public SealedIndex OpenIndex(IDisk disk, Guid logId) =>

@@ -6,11 +6,6 @@ namespace EQueue.MessageStore;
 /// anywhere.</summary>
 internal sealed partial class Recovery
 {
-    private const int RewriteSize = 1 << 20;
-
-    /// <summary>A segment with less room than this cannot hold the start of an epoch and a seal.</summary>
-    private const int SmallestRoom = 2 * EntryHeader.Length;
-
     private RecoveredLog Repair(RepairPlan plan)
     {
         LogWalk walk = plan.Walk;
@@ -20,16 +15,17 @@ internal sealed partial class Recovery
         if (walk.EndSegment >= 0 && !walk.EndsWithSeal)
             IndexAgain(plan.Bases[walk.EndSegment], walk.End);
         List<Segment> segments = ChainOf(plan);
+        var repair = new SegmentRepair(_disk, _logger, _store, _lead);
         long rewritten = 0;
         Segment? last = segments.Count > 0 ? segments[^1] : null;
         if (last is not null)
         {
-            RewriteHeaders(plan, segments);
-            rewritten = plan.IsClean && _lead is null ? 0 : RewriteUnproven(segments, walk);
+            repair.RewriteHeaders(plan.Bases, plan.Headers, segments, walk.Epoch);
+            rewritten = plan.IsClean && _lead is null ? 0 : repair.RewriteUnproven(segments, walk);
             if (walk.EndsWithSeal)
                 last.EndPosition = walk.End;
             else
-                OpenLast(last, walk);
+                repair.OpenLast(last, walk, _lastStoredTimeMs, _epochs);
         }
 
         BuildIndexes(segments, plan.Bases.Count > 0 ? plan.Bases[plan.First].Value : 0);
@@ -126,7 +122,7 @@ internal sealed partial class Recovery
         foreach (int i in Enumerable.Range(0, plan.Bases.Count == 0 ? 0 : plan.First).Concat(walked))
             segments.Add(MakeSegment(plan.Bases[i]));
 
-        segments.AddRange(plan.Packs.Select(MakePacked));
+        segments.AddRange(plan.Packs.Select(pack => Segment.OfPack(_disk, pack)));
         segments.Sort((one, other) => one.BasePosition.CompareTo(other.BasePosition));
         for (int i = 1; i < segments.Count; i++)
         {
@@ -136,153 +132,6 @@ internal sealed partial class Recovery
         }
 
         return segments;
-    }
-
-    private Segment MakePacked(PackFile pack)
-    {
-        using IDiskFile file = _disk.Open(pack.Path, DiskOpen.ReadOnly);
-        return new Segment(pack.Path, pack.From.Value, pack.To.Value - pack.From.Value, pack.CreatedMs)
-        {
-            EndPosition = pack.To.Value,
-            PackedBytes = file.Length,
-        };
-    }
-
-    private void RewriteHeaders(RepairPlan plan, List<Segment> segments)
-    {
-        foreach (Segment segment in segments.Where(segment => !segment.IsPacked))
-        {
-            FileVerdict verdict =
-                plan.Headers[plan.Bases.FindIndex(position => position.Value == segment.BasePosition)];
-            if (verdict == FileVerdict.Valid)
-                continue;
-
-            Log.SegmentHeaderRewritten(_logger, segment.Path, verdict);
-            var header = new SegmentHeader
-            {
-                StoreId = _store.StoreId,
-                LogId = _logId,
-                BasePosition = new LogPosition(segment.BasePosition),
-                Epoch = plan.Walk.Epoch,
-                CreatedMs = segment.CreatedTimeMs,
-                Capacity = segment.Capacity,
-            };
-            byte[] bytes = new byte[SegmentHeader.Length];
-            header.Write(bytes);
-            using IDiskFile file = _disk.Open(segment.Path, DiskOpen.ReadWrite);
-            file.Write(bytes, 0);
-            file.Sync();
-        }
-    }
-
-    /// <summary>
-    /// Writes again and syncs what no entry proves durable: after the death of the process the bytes are in the
-    /// system's memory, and a sync that failed before may have forgotten them.
-    /// </summary>
-    private long RewriteUnproven(List<Segment> segments, LogWalk walk)
-    {
-        long total = 0;
-        byte[] bytes = new byte[RewriteSize];
-        for (int i = 0; i < segments.Count; i++)
-        {
-            long from = Math.Max(_lead?.Durable.Value ?? walk.ProvenDurable, segments[i].BasePosition);
-            long to = Math.Min(walk.End, i + 1 < segments.Count ? segments[i + 1].BasePosition : walk.End);
-            if (from >= to || segments[i].IsPacked)
-                continue;
-
-            using IDiskFile file = _disk.Open(segments[i].Path, DiskOpen.ReadWrite);
-            Rewrite(file, 0, SegmentHeader.Length, bytes);
-            Rewrite(file, segments[i].FileOffsetOf(from), segments[i].FileOffsetOf(to), bytes);
-            file.Sync();
-            total += to - from;
-        }
-
-        return total;
-    }
-
-    /// <summary>Writes a range of a file again, as it reads now; its sync is the caller's.</summary>
-    internal static void Rewrite(IDiskFile file, long from, long to, byte[] bytes)
-    {
-        while (from < to)
-        {
-            int size = file.Read(bytes.AsSpan(0, (int)Math.Min(bytes.Length, to - from)), from);
-            if (size <= 0)
-                return;
-            file.Write(bytes.AsSpan(0, size), from);
-            from += size;
-        }
-    }
-
-    /// <summary>Cuts what follows the end and leaves the segment open for appends, or seals it when it is as good as
-    /// full.</summary>
-    private void OpenLast(Segment last, LogWalk walk)
-    {
-        IDiskFile file = _disk.Open(last.Path, DiskOpen.ReadWrite);
-        try
-        {
-            long end = last.FileOffsetOf(walk.End);
-            long length = SegmentHeader.Length + last.Capacity;
-            bool hasRoom = walk.End + SmallestRoom <= last.BasePosition + last.Capacity;
-            if (walk.HasTornTail)
-            {
-                Log.TornTailCut(_logger, last.Path, walk.End, file.Length - end);
-                file.Truncate(end);
-                file.Sync();
-            }
-
-            if (hasRoom)
-            {
-                Reserve(file, length);
-                last.File = file;
-                return;
-            }
-
-            last.EndPosition = Seal(file, last, walk);
-            file.Dispose();
-        }
-        catch
-        {
-            file.Dispose();
-            throw;
-        }
-    }
-
-    /// <summary>Without room nothing is reserved: the log takes no messages until there is some.</summary>
-    private static void Reserve(IDiskFile file, long length)
-    {
-        try
-        {
-            file.Preallocate(0, length);
-            file.Sync();
-        }
-        catch (DiskException exception) when (exception.Fault == DiskFault.Full)
-        {
-            // A passing shortage is no reason not to open.
-        }
-    }
-
-    private long Seal(IDiskFile file, Segment last, LogWalk walk)
-    {
-        var position = new LogPosition(walk.End);
-        var header = new EntryHeader
-        {
-            Size = EntryHeader.Length,
-            Position = position,
-            Queue = QueueId.State,
-            // An entry of the epoch before that its leader never wrote would contradict what that has here.
-            Epoch = _lead?.Epoch ?? walk.Epoch,
-            StoredTimeMs = _lastStoredTimeMs,
-            Kind = EntryKind.Seal,
-        };
-        if (walk.End + EntryHeader.Length > last.BasePosition + last.Capacity)
-            return walk.End; // damage reaches to the end of the file: the next segment just begins behind it
-
-        Span<byte> bytes = stackalloc byte[EntryHeader.Length];
-        EntryHeader.Write(bytes, header, EntryHeader.SeedOf(_logId), []);
-        file.Write(bytes, last.FileOffsetOf(walk.End));
-        file.Sync();
-        _epochs.Visit(header);
-        return walk.End + EntryHeader.Length;
     }
 
     /// <summary>Sealed segments without a whole index get one, unless they were walked: the entries of those are in

@@ -9,7 +9,8 @@ namespace EQueue.MessageStore;
 /// <remarks>
 /// Runs once, at open, on one thread, under the directory's lock. Phase one reads only and may refuse
 /// (<see cref="StoreFormatException"/>, nothing changed); phase two repairs. A crash at any point of it repeats with
-/// the same result. Parts: <c>Recovery.Replay.cs</c> fills the state, <c>Recovery.Repair.cs</c> changes files.
+/// the same result. Parts: <c>Recovery.Replay.cs</c> fills the state, <c>Recovery.Repair.cs</c> changes files,
+/// the content of segments by <see cref="SegmentRepair"/>.
 /// </remarks>
 internal sealed partial class Recovery
 {

@@ -253,7 +253,7 @@ public sealed partial class ReplicaFiles : IDisposable
         {
             using IDiskFile file = _disk.Open(segment.Path, DiskOpen.ReadWrite);
             WriteHeader(segment, file);
-            Recovery.Rewrite(
+            SegmentRepair.Rewrite(
                 file,
                 segment.FileOffsetOf(Math.Max(from, segment.BasePosition)),
                 segment.FileOffsetOf(segment.EndPosition),
