@@ -44,6 +44,6 @@ internal static class JsonLine
             reader.GetDateTime();
 
         public override void Write(Utf8JsonWriter writer, DateTime value, JsonSerializerOptions options) =>
-            writer.WriteStringValue(BodyTime.Text(value));
+            writer.WriteStringValue(BodyTime.Text(new DateTimeOffset(value)));
     }
 }

@@ -59,7 +59,7 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
     public async ValueTask<PeekResult> ReadAsync(
         long from, int maxBytes, RecordVisitor visit, CancellationToken cancellationToken)
     {
-        TimeSpan wait = TimeSpan.FromMilliseconds(Math.Min(options.RequestTimeout.TotalMilliseconds, 60_000));
+        var wait = TimeSpan.FromMilliseconds(Math.Min(options.RequestTimeout.TotalMilliseconds, 60_000));
         PeekResult result = await LookAsync(new PeekRequest(from, maxBytes) { Wait = wait }, visit, cancellationToken)
             .ConfigureAwait(false)
             ?? throw new EQueueException(
@@ -102,18 +102,26 @@ internal sealed class QueuePeek(BrokerLink link, ClientOptions options, string t
             throw Faults.Malformed(Opcode.Fetch, link.Address.ToString());
         var look = new PeekLook(request.From, Math.Max(queue.Next.Value, request.From + 1), MostPlainBytes, visit);
         if (queue.Error == ErrorCode.None)
+        {
             look.Show(payload.Slice(FetchResponseHeader.Size + FetchedQueueHeader.Size, queue.EntriesSize));
+        }
         else if (queue.Error == ErrorCode.DamagedData)
+        {
             look.PassOver(queue.Error);
+        }
         else if (queue.Error != ErrorCode.OffsetOutOfRange)
+        {
             throw new EQueueException(
                 queue.Error, $"{ErrorCodes.Describe(queue.Error)}: {topic}/{number} at {request.From}.");
+        }
+
         return new PeekResult(
             look.IsStopped ? look.Next : Math.Max(look.Next, queue.Next.Value),
             queue.Start.Value,
             queue.VisibleEnd.Value,
             queue.Error == ErrorCode.OffsetOutOfRange ? queue.Error : look.LastError,
-            look.Unreadable) { IsStopped = look.IsStopped };
+            look.Unreadable)
+        { IsStopped = look.IsStopped };
     }
 
     /// <summary>A copy of a record.</summary>

@@ -86,7 +86,7 @@ internal sealed class PostBatch(QueueRoute route, long mostBytes)
         }
 
         int size = builder.Complete(ProducerSession.None, baseSequence: -1);
-        FrameBuffer frame = FrameBuffer.Rent(ProduceRequestHeader.Size + ProduceBatchHeader.Size + size);
+        var frame = FrameBuffer.Rent(ProduceRequestHeader.Size + ProduceBatchHeader.Size + size);
         new ProduceRequestHeader(durability, deadlineMs, TransactionId: 0, BatchCount: 1)
             .Write(frame.Reserve(ProduceRequestHeader.Size));
         new ProduceBatchHeader(route.Id, route.Log, route.Epoch, builder.TagBits, size)
