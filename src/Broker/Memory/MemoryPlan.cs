@@ -33,13 +33,13 @@ internal static class MemoryPlan
         new(nameof(LimitOptions.MaxConnections), 6, ConnectionBytes),
         new(nameof(LimitOptions.AdminBytes), 6, 1),
         new(nameof(LimitOptions.ParkedBytes), 5, 1),
-        new(nameof(LimitOptions.MaxQueues), 5, QueueBytes),
+        new(nameof(LimitOptions.MaxQueues), 6, QueueBytes),
         new(nameof(LimitOptions.MaxTopics), 2, TopicBytes),
         new(nameof(LimitOptions.ProgressBytes), 5, 1),
         new(nameof(LimitOptions.FetchSessionBytes), 4, 1),
         new(nameof(LimitOptions.ProducerBytes), 3, 1),
         new(nameof(LimitOptions.MemberBytes), 3, 1),
-        new(nameof(LimitOptions.SecurityBytes), 3, 1),
+        new(nameof(LimitOptions.SecurityBytes), 2, 1),
     ];
 
     /// <summary>The limits with their defaults cut to what the memory allows.</summary>
