@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
@@ -16,6 +17,21 @@ public sealed partial class Producer
     {
         Span<byte> room = stackalloc byte[TextBytes];
         return Send(topic, ContentOf(new OptionalBytes(body), key, tag, properties, room), cancellationToken);
+    }
+
+    /// <summary>Sends a text as UTF-8 and blocks this thread until it is stored. Safe on any thread.</summary>
+    /// <exception cref="ArgumentException">The body is null or not valid UTF-16; nothing is sent.</exception>
+    [OverloadResolutionPriority(1)]
+    public SendReceipt Send(
+        string topic,
+        string body,
+        string? key = null,
+        string? tag = null,
+        RecordProperties? properties = null,
+        CancellationToken cancellationToken = default)
+    {
+        using var text = new EncodedText(body, stackalloc byte[TextBytes]);
+        return Send(topic, text.Bytes, key, tag, properties, cancellationToken);
     }
 
     /// <summary>
@@ -120,6 +136,22 @@ public sealed partial class Producer
 
         Span<byte> room = stackalloc byte[TextBytes];
         SendOneway(topic, ContentOf(new OptionalBytes(body), key, tag, properties, room), cancellationToken);
+    }
+
+    /// <summary>Sends a text as UTF-8 without acknowledgement.</summary>
+    /// <exception cref="ArgumentException">The body is null or not valid UTF-16; nothing is sent.</exception>
+    /// <exception cref="EQueueException">As for the other form.</exception>
+    [OverloadResolutionPriority(1)]
+    public void SendOneway(
+        string topic,
+        string body,
+        string? key = null,
+        string? tag = null,
+        RecordProperties? properties = null,
+        CancellationToken cancellationToken = default)
+    {
+        using var text = new EncodedText(body, stackalloc byte[TextBytes]);
+        SendOneway(topic, text.Bytes, key, tag, properties, cancellationToken);
     }
 
     /// <summary>Sends a message given as bytes throughout, without acknowledgement.</summary>

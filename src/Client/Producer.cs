@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Text;
 using System.Threading.Tasks.Sources;
 using EQueue.Protocol;
@@ -55,6 +56,7 @@ public sealed partial class Producer : IClosable, ISendLevels, IDisposable
     /// <param name="properties">Name-value pairs.</param>
     /// <param name="cancellationToken">Ends the wait for memory or for the route. When it has been cancelled before,
     /// nothing is sent.</param>
+    [OverloadResolutionPriority(1)]
     public ValueTask<SendReceipt> SendAsync(
         string topic,
         ReadOnlySpan<byte> body,
@@ -67,6 +69,30 @@ public sealed partial class Producer : IClosable, ISendLevels, IDisposable
             new RecordContent { Body = new OptionalBytes(body), Properties = properties },
             cancellationToken)
         : SendEncoded(topic, new OptionalBytes(body), key, tag, properties, cancellationToken);
+
+    /// <summary>Sends a text as UTF-8; completes when it is stored. Allocates nothing in the usual case.</summary>
+    /// <param name="topic">Made by the broker if it is missing and that is allowed.</param>
+    /// <param name="body">The message itself; may be empty. <see cref="Message"/> sends one without a body.</param>
+    /// <param name="key">Messages of one key keep their order and share a queue; null: any queue.</param>
+    /// <param name="tag">A word to filter by.</param>
+    /// <param name="properties">Name-value pairs.</param>
+    /// <param name="cancellationToken">Ends the wait for memory or for the route. When it has been cancelled before,
+    /// nothing is sent.</param>
+    /// <exception cref="ArgumentException">The body is null or not valid UTF-16; nothing is sent.</exception>
+    [OverloadResolutionPriority(2)]
+    public ValueTask<SendReceipt> SendAsync(
+        string topic,
+        string body,
+        string? key = null,
+        string? tag = null,
+        RecordProperties? properties = null,
+        CancellationToken cancellationToken = default)
+    {
+        ValueTask<SendReceipt> sending;
+        using (var text = new EncodedText(body, stackalloc byte[TextBytes]))
+            sending = SendAsync(topic, text.Bytes, key, tag, properties, cancellationToken);
+        return sending;
+    }
 
     /// <summary>Sends a message; completes when it is stored. The body is copied before the call returns.</summary>
     public ValueTask<SendReceipt> SendAsync(

@@ -89,6 +89,8 @@ public sealed class PublicCallTests
             Call.Of((w, t) => w.Producer.SendAsync("t", "x"u8, cancellationToken: t)),
         ["Producer.SendAsync(String,ReadOnlyMemory`1,String,String,RecordProperties,CancellationToken)"] =
             Call.Of((w, t) => w.Producer.SendAsync("t", new byte[1].AsMemory(), cancellationToken: t)),
+        ["Producer.SendAsync(String,String,String,String,RecordProperties,CancellationToken)"] =
+            Call.Of((w, t) => w.Producer.SendAsync("t", "x", cancellationToken: t)),
         ["Producer.SendAsync(String,Message,CancellationToken)"] =
             Call.Of((w, t) => w.Producer.SendAsync("t", new Message(new byte[1]), t)),
         ["Producer.SendAsync(String,RecordContent&,CancellationToken)"] =
@@ -96,6 +98,8 @@ public sealed class PublicCallTests
         ["Producer.FlushAsync(CancellationToken)"] = Call.Of((w, t) => w.Producer.FlushAsync(t)) with { HasNothing = true },
         ["Producer.Send(String,ReadOnlySpan`1,String,String,RecordProperties,CancellationToken)"] =
             Call.Blocking((w, t) => w.Producer.Send("t", "x"u8, cancellationToken: t)),
+        ["Producer.Send(String,String,String,String,RecordProperties,CancellationToken)"] =
+            Call.Blocking((w, t) => w.Producer.Send("t", "x", cancellationToken: t)),
         ["Producer.Send(String,Message,CancellationToken)"] =
             Call.Blocking((w, t) => w.Producer.Send("t", new Message(new byte[1]), t)),
         ["Producer.Send(String,RecordContent&,CancellationToken)"] =
@@ -110,6 +114,8 @@ public sealed class PublicCallTests
         { HasNothing = true },
         ["Producer.SendOneway(String,ReadOnlySpan`1,String,String,RecordProperties,CancellationToken)"] =
             Call.Blocking((w, t) => w.Producer.SendOneway("t", "x"u8, cancellationToken: t)),
+        ["Producer.SendOneway(String,String,String,String,RecordProperties,CancellationToken)"] =
+            Call.Blocking((w, t) => w.Producer.SendOneway("t", "x", cancellationToken: t)),
         ["Producer.SendOneway(String,RecordContent&,CancellationToken)"] =
             Call.Blocking((w, t) => w.Producer.SendOneway("t", new RecordContent(), t)),
         ["Producer.SendBatchAsync(String,IReadOnlyList`1,CancellationToken)"] =
