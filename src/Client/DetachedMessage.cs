@@ -31,6 +31,14 @@ public sealed record DetachedMessage
     /// <summary>The message itself; null when it was sent as null.</summary>
     public byte[]? Body { get; init; }
 
+    /// <summary>The key as text, made anew at each call; null when there is none. What is not UTF-8 in it becomes
+    /// U+FFFD.</summary>
+    public string? KeyText => Key is null ? null : Encoding.UTF8.GetString(Key);
+
+    /// <summary>The body as text, made anew at each call; null when it was sent as null.</summary>
+    /// <exception cref="DecoderFallbackException">The body is not UTF-8: <see cref="Body"/> has its bytes.</exception>
+    public string? BodyText => Body is null ? null : EncodedText.Strict.GetString(Body);
+
     /// <summary>The tag; null for none.</summary>
     public string? Tag { get; init; }
 
@@ -46,6 +54,27 @@ public sealed record DetachedMessage
 
     /// <summary>When the broker stored it.</summary>
     public DateTimeOffset StoredTime { get; init; }
+
+    /// <summary>Looks up a property by its name; of several of one name it gives the first.</summary>
+    /// <param name="name">The name.</param>
+    /// <param name="value">Its bytes; empty when the value is null or there is no such property.</param>
+    /// <returns>Whether there is such a property; its value may be null (<see cref="Properties"/> tells that from
+    /// empty).</returns>
+    public bool TryGetProperty(string name, out ReadOnlySpan<byte> value)
+    {
+        bool found = TryFind(name, out byte[]? bytes);
+        value = bytes;
+        return found;
+    }
+
+    /// <summary>Looks up a property by its name and gives its value as text; of several of one name the
+    /// first.</summary>
+    /// <param name="name">The name.</param>
+    /// <returns>The value; null when there is no such property or its value is null.</returns>
+    /// <exception cref="DecoderFallbackException">The value is not UTF-8: <see cref="TryGetProperty"/> gives its
+    /// bytes.</exception>
+    public string? GetPropertyText(string name) =>
+        TryFind(name, out byte[]? bytes) && bytes is not null ? EncodedText.Strict.GetString(bytes) : null;
 
     /// <summary>The trace context of the sender's activity: the parent of a span of the message's own.</summary>
     /// <returns>False when there is none, or none that W3C's rules allow.</returns>
@@ -103,14 +132,22 @@ public sealed record DetachedMessage
         return copy;
     }
 
-    private string? TextOf(string name)
+    private bool TryFind(string name, out byte[]? value)
     {
-        foreach ((string found, byte[]? value) in Properties)
+        ArgumentNullException.ThrowIfNull(name);
+        foreach ((string found, byte[]? bytes) in Properties)
         {
             if (found == name)
-                return value is null ? null : Encoding.UTF8.GetString(value);
+            {
+                value = bytes;
+                return true;
+            }
         }
 
-        return null;
+        value = null;
+        return false;
     }
+
+    private string? TextOf(string name) =>
+        TryFind(name, out byte[]? value) && value is not null ? Encoding.UTF8.GetString(value) : null;
 }

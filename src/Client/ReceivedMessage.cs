@@ -42,6 +42,10 @@ public readonly struct ReceivedMessage
         }
     }
 
+    /// <summary>The body as text, made anew at each call; null when there is none.</summary>
+    /// <exception cref="DecoderFallbackException">The body is not UTF-8: <see cref="Body"/> has its bytes.</exception>
+    public string? BodyText => HasBody ? EncodedText.Strict.GetString(Body.Span) : null;
+
     /// <summary>Whether there is a key; it may be empty.</summary>
     public bool HasKey => Current.Record.KeyLength >= 0;
 
@@ -55,7 +59,8 @@ public readonly struct ReceivedMessage
         }
     }
 
-    /// <summary>The key as text, made anew at each call; null when there is none.</summary>
+    /// <summary>The key as text, made anew at each call; null when there is none. What is not UTF-8 in it becomes
+    /// U+FFFD.</summary>
     public string? KeyText => HasKey ? Encoding.UTF8.GetString(Key.Span) : null;
 
     /// <summary>The tag, made anew at each call; null when there is none.</summary>
@@ -107,6 +112,30 @@ public readonly struct ReceivedMessage
             return _cursor!;
         }
     }
+
+    /// <summary>Looks up a property by its name, without allocating; of several of one name it gives the
+    /// first.</summary>
+    /// <param name="name">The name, compared byte for byte as UTF-8.</param>
+    /// <param name="value">Its bytes, valid until the reader goes to the next message; empty when the value is null or
+    /// there is no such property.</param>
+    /// <returns>Whether there is such a property; its value may be null (<see cref="Properties"/> tells that from
+    /// empty).</returns>
+    public bool TryGetProperty(string name, out ReadOnlySpan<byte> value)
+    {
+        bool found = PropertySearch.TryFind(Current.View.Properties, name, out OptionalBytes bytes);
+        value = bytes.Value;
+        return found;
+    }
+
+    /// <summary>Looks up a property by its name and gives its value as text; of several of one name the
+    /// first.</summary>
+    /// <param name="name">The name, compared byte for byte as UTF-8.</param>
+    /// <returns>The value; null when there is no such property or its value is null.</returns>
+    /// <exception cref="DecoderFallbackException">The value is not UTF-8:
+    /// <see cref="TryGetProperty"/> gives its bytes.</exception>
+    public string? GetPropertyText(string name) =>
+        PropertySearch.TryFind(Current.View.Properties, name, out OptionalBytes bytes) && bytes.HasValue
+            ? EncodedText.Strict.GetString(bytes.Value) : null;
 
     /// <summary>The trace context of the sender's activity: the parent of a span of the message's own.</summary>
     /// <returns>False when there is none, or none that W3C's rules allow.</returns>
