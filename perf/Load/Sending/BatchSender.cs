@@ -1,5 +1,4 @@
 using EQueue.Client;
-using EQueue.Load.Measuring;
 
 namespace EQueue.Load.Sending;
 
@@ -9,25 +8,24 @@ internal sealed class BatchSender(int batchCount, int inFlight) : ISender
     public async Task SendAsync(SendLane lane, CancellationToken cancellationToken)
     {
         int callCount = Math.Max(1, inFlight / batchCount);
-        var calls = new Queue<(Task Sent, Message[] Messages)>(callCount);
-        var spare = new Stack<Message[]>();
-        while (true)
+        var calls = new ReceiptRing<BatchReceipt>(callCount, lane.Ack);
+
+        // A call's messages are its own until its receipt is taken.
+        Message[][] rooms = [.. Enumerable.Range(0, callCount).Select(_ => new Message[batchCount])];
+        for (int number = 0; true; number = number + 1 == callCount ? 0 : number + 1)
         {
-            Message[] messages = spare.Count > 0 ? spare.Pop() : new Message[batchCount];
-            int filled = Fill(lane, messages, out string? topic, out long startNs);
+            if (calls.IsFull)
+                await calls.TakeOldest();
+            Message[] room = rooms[number];
+            int filled = Fill(lane, room, out string topic, out long startNs);
             if (filled == 0)
                 break;
-            var batch = new ArraySegment<Message>(messages, 0, filled);
-            calls.Enqueue((SendOneAsync(lane, topic, batch, startNs, cancellationToken), messages));
-            if (calls.Count < callCount)
-                continue;
-            (Task Sent, Message[] Messages) oldest = calls.Dequeue();
-            await oldest.Sent;
-            spare.Push(oldest.Messages);
+            IReadOnlyList<Message> messages =
+                filled == batchCount ? room : new ArraySegment<Message>(room, 0, filled);
+            calls.Add(lane.Producer.SendBatchAsync(topic, messages, cancellationToken), startNs);
         }
 
-        foreach ((Task Sent, Message[] Messages) call in calls)
-            await call.Sent;
+        await calls.DrainAsync();
     }
 
     /// <summary>Takes the messages of one call; all go to the topic of the first.</summary>
@@ -46,13 +44,5 @@ internal sealed class BatchSender(int batchCount, int inFlight) : ISender
         }
 
         return filled;
-    }
-
-    private static async Task SendOneAsync(
-        SendLane lane, string topic, IReadOnlyList<Message> batch, long startNs, CancellationToken cancellationToken)
-    {
-        await lane.Producer.SendBatchAsync(topic, batch, cancellationToken);
-        if (startNs != 0)
-            lane.Ack.Record(Clock.NowNs - startNs);
     }
 }

@@ -21,7 +21,7 @@ internal sealed class MessageSender(int inFlight) : ISender
 
     private async Task SendManyAsync(SendLane lane, CancellationToken cancellationToken)
     {
-        var receipts = new ReceiptRing(inFlight, lane.Ack);
+        var receipts = new ReceiptRing<SendReceipt>(inFlight, lane.Ack);
         while (lane.TryNext(out Outgoing message))
         {
             ValueTask<SendReceipt> receipt = lane.Producer.SendAsync(message.Topic, message.Body, cancellationToken: cancellationToken);

@@ -1,20 +1,19 @@
-using EQueue.Client;
 using EQueue.Load.Measuring;
 
 namespace EQueue.Load.Sending;
 
 /// <summary>Receipts that are awaited in the order of their sends, a fixed number of them outstanding.</summary>
-internal sealed class ReceiptRing(int capacity, LatencyHistogram ack)
+internal sealed class ReceiptRing<T>(int capacity, LatencyHistogram ack)
 {
-    private readonly ValueTask<SendReceipt>[] _receipts = new ValueTask<SendReceipt>[capacity];
-    private readonly Stack<TimedReceipt> _free = new();
+    private readonly ValueTask<T>[] _receipts = new ValueTask<T>[capacity];
+    private readonly Stack<TimedReceipt<T>> _free = new();
     private int _next;
     private int _count;
 
     public bool IsFull => _count == capacity;
 
     /// <summary>Adds a send; there must be room.</summary>
-    public void Add(ValueTask<SendReceipt> receipt, long startNs)
+    public void Add(ValueTask<T> receipt, long startNs)
     {
         if (startNs == 0)
         {
@@ -22,8 +21,8 @@ internal sealed class ReceiptRing(int capacity, LatencyHistogram ack)
         }
         else
         {
-            TimedReceipt timed = _free.TryPop(out TimedReceipt? used) ? used : new TimedReceipt(ack, _free);
-            _receipts[_next] = new ValueTask<SendReceipt>(timed, timed.Start(receipt, startNs));
+            TimedReceipt<T> timed = _free.TryPop(out TimedReceipt<T>? used) ? used : new TimedReceipt<T>(ack, _free);
+            _receipts[_next] = new ValueTask<T>(timed, timed.Start(receipt, startNs));
         }
 
         _next = _next + 1 == capacity ? 0 : _next + 1;
@@ -31,7 +30,7 @@ internal sealed class ReceiptRing(int capacity, LatencyHistogram ack)
     }
 
     /// <summary>The oldest receipt, which is then no longer outstanding.</summary>
-    public ValueTask<SendReceipt> TakeOldest()
+    public ValueTask<T> TakeOldest()
     {
         int oldest = _next - _count;
         _count--;

@@ -7,7 +7,7 @@ internal sealed class SpanSender(int inFlight) : ISender
 {
     public async Task SendAsync(SendLane lane, CancellationToken cancellationToken)
     {
-        var receipts = new ReceiptRing(inFlight, lane.Ack);
+        var receipts = new ReceiptRing<SendReceipt>(inFlight, lane.Ack);
         while (lane.TryNext(out Outgoing message))
         {
             ReadOnlySpan<byte> body = message.Body.Span;

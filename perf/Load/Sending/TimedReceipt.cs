@@ -1,24 +1,23 @@
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Sources;
-using EQueue.Client;
 using EQueue.Load.Measuring;
 
 namespace EQueue.Load.Sending;
 
 /// <summary>A receipt whose latency is recorded when it comes, not when it is awaited. Used again: nothing is allocated
 /// for a send.</summary>
-internal sealed class TimedReceipt : IValueTaskSource<SendReceipt>
+internal sealed class TimedReceipt<T> : IValueTaskSource<T>
 {
     private readonly LatencyHistogram _ack;
-    private readonly Stack<TimedReceipt> _free;
+    private readonly Stack<TimedReceipt<T>> _free;
     private readonly Action _onSent;
-    private ManualResetValueTaskSourceCore<SendReceipt> _core;
-    private ValueTaskAwaiter<SendReceipt> _send;
+    private ManualResetValueTaskSourceCore<T> _core;
+    private ValueTaskAwaiter<T> _send;
     private long _startNs;
 
     /// <param name="ack">Gets the latency.</param>
     /// <param name="free">Where it goes once it was awaited, by the one who adds and awaits.</param>
-    public TimedReceipt(LatencyHistogram ack, Stack<TimedReceipt> free)
+    public TimedReceipt(LatencyHistogram ack, Stack<TimedReceipt<T>> free)
     {
         _ack = ack;
         _free = free;
@@ -27,7 +26,7 @@ internal sealed class TimedReceipt : IValueTaskSource<SendReceipt>
 
     /// <summary>Follows a send that began at <paramref name="startNs"/>.</summary>
     /// <returns>The token of the awaitable.</returns>
-    public short Start(ValueTask<SendReceipt> send, long startNs)
+    public short Start(ValueTask<T> send, long startNs)
     {
         _core.Reset();
         _startNs = startNs;
@@ -40,7 +39,7 @@ internal sealed class TimedReceipt : IValueTaskSource<SendReceipt>
     }
 
     /// <inheritdoc/>
-    public SendReceipt GetResult(short token)
+    public T GetResult(short token)
     {
         try
         {
@@ -62,9 +61,9 @@ internal sealed class TimedReceipt : IValueTaskSource<SendReceipt>
 
     private void OnSent()
     {
-        ValueTaskAwaiter<SendReceipt> send = _send;
+        ValueTaskAwaiter<T> send = _send;
         _send = default;
-        SendReceipt receipt;
+        T receipt;
         try
         {
             receipt = send.GetResult();

@@ -31,7 +31,7 @@ internal sealed class FilterRole : IRole
         await using Producer producer = client.CreateProducer();
         var tags = new TagPlan(order.RunLength);
         var bodies = new BodyPool(order.Seed, 0, order.Size, SlotCount(order));
-        var receipts = new ReceiptRing(order.InFlight, new LatencyHistogram());
+        var receipts = new ReceiptRing<SendReceipt>(order.InFlight, new LatencyHistogram());
         var start = ProcessFigures.Take();
         for (long sequence = 0; sequence < order.Messages; sequence++)
         {
