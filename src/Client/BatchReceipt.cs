@@ -9,13 +9,15 @@ namespace EQueue.Client;
 /// <remarks>Kept as runs of neighbours, so that a batch of thousands of messages costs a few entries.</remarks>
 public sealed class BatchReceipt : IReadOnlyList<SendReceipt>
 {
-    private readonly Run[] _runs;
+    /// <summary>Null when the messages are one run.</summary>
+    private readonly Run[]? _runs;
+    private SendReceipt _first;
+
+    /// <summary>Of messages that are one run; where that is stored is told by <see cref="Complete"/>.</summary>
+    internal BatchReceipt(int count) => Count = count;
 
     internal BatchReceipt(Run[] runs, int count)
-    {
-        _runs = runs;
-        Count = count;
-    }
+        : this(count) => _runs = runs;
 
     /// <summary>Messages.</summary>
     public int Count { get; }
@@ -27,6 +29,8 @@ public sealed class BatchReceipt : IReadOnlyList<SendReceipt>
         {
             ArgumentOutOfRangeException.ThrowIfNegative(index);
             ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual(index, Count);
+            if (_runs is null)
+                return new Run(0, _first).At(index);
             int low = 0, high = _runs.Length - 1;
             while (low < high)
             {
@@ -49,6 +53,13 @@ public sealed class BatchReceipt : IReadOnlyList<SendReceipt>
     }
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    /// <summary>The one run is stored.</summary>
+    internal BatchReceipt Complete(in SendReceipt first)
+    {
+        _first = first;
+        return this;
+    }
 
     /// <summary>Neighbours in the call that are neighbours in a queue.</summary>
     internal readonly record struct Run(int FirstIndex, SendReceipt First)

@@ -178,15 +178,22 @@ public sealed partial class Producer
     /// sent.</param>
     /// <exception cref="EQueueException">The first failure, when every message is settled: others may be
     /// stored.</exception>
-    public async ValueTask<BatchReceipt> SendBatchAsync(
+    public ValueTask<BatchReceipt> SendBatchAsync(
         string topic, IReadOnlyList<Message> messages, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(messages);
-        TopicLane lane = FindTopic(topic, cancellationToken);
-        foreach (Message message in messages)
-            TagRules.Check(message.Tag);
-        return await new SendRuns(_terms, lane, new MessageEncoder(messages)).SendAsync(cancellationToken)
-            .ConfigureAwait(false);
+        try
+        {
+            return SendRuns.SendAsync(_terms, FindTopic(topic, cancellationToken), messages, cancellationToken);
+        }
+        catch (OperationCanceledException exception)
+        {
+            return ValueTask.FromCanceled<BatchReceipt>(exception.CancellationToken);
+        }
+        catch (Exception exception) when (exception is EQueueException or ObjectDisposedException)
+        {
+            return ValueTask.FromException<BatchReceipt>(exception);
+        }
     }
 
     private async ValueTask SendOnewaySlowAsync(

@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using System.Text;
 using System.Threading.Tasks.Sources;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
@@ -19,7 +18,7 @@ namespace EQueue.Client;
 /// </remarks>
 public sealed partial class Producer : IClosable, ISendLevels, IDisposable
 {
-    private const int TextBytes = 512;
+    private const int TextBytes = MessageEncoder.TextBytes;
 
     private readonly BrokerDirectory _directory;
     private readonly SendTerms _terms;
@@ -218,22 +217,10 @@ public sealed partial class Producer : IClosable, ISendLevels, IDisposable
         TagRules.Check(tag);
         return new RecordContent
         {
-            Key = Encode(key, ref room),
+            Key = MessageEncoder.Encode(key, ref room),
             Body = body,
-            Tag = Encode(tag, ref room),
+            Tag = MessageEncoder.Encode(tag, ref room),
             Properties = properties,
         };
-    }
-
-    private static OptionalBytes Encode(string? text, scoped ref Span<byte> room)
-    {
-        if (text is null)
-            return default;
-        int most = Encoding.UTF8.GetMaxByteCount(text.Length);
-        if (most > room.Length)
-            return new OptionalBytes(Encoding.UTF8.GetBytes(text));
-        Span<byte> encoded = room[..Encoding.UTF8.GetBytes(text, room)];
-        room = room[encoded.Length..];
-        return new OptionalBytes(encoded);
     }
 }

@@ -1,43 +1,57 @@
+using System.Runtime.InteropServices;
 using System.Text;
 using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>
-/// Gives the messages of one call as record contents; keys and tags are encoded into memory that is used again.
-/// </summary>
-internal sealed class MessageEncoder(IReadOnlyList<Message> messages)
+/// <summary>Gives messages as record contents, and the messages of a call as neighbours in memory.</summary>
+internal static class MessageEncoder
 {
-    private byte[] _key = [];
-    private byte[] _tag = [];
+    /// <summary>Room for the key and the tag of most messages, in bytes.</summary>
+    public const int TextBytes = 512;
 
-    public int Count => messages.Count;
+    /// <summary>Whether the message is a body and nothing else.</summary>
+    public static bool IsPlain(this in Message message) =>
+        message.Key is null && message.Tag is null && message.Properties is null && message.Body.HasValue;
 
-    /// <summary>Whether any message has a key.</summary>
-    public bool HasKeys => messages.Any(static message => message.Key is not null);
-
-    public bool HasKey(int index) => messages[index].Key is not null;
-
-    /// <summary>The content of a message; valid until the next call.</summary>
-    public RecordContent Encode(int index)
+    /// <summary>A message's parts as bytes; valid as long as <paramref name="room"/>.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="room">Where key and tag are encoded, as far as they fit.</param>
+    public static RecordContent Encode(in Message message, Span<byte> room) => new()
     {
-        Message message = messages[index];
-        return new RecordContent
-        {
-            Key = Encode(message.Key, ref _key),
-            Tag = Encode(message.Tag, ref _tag),
-            Body = message.Body is { } body ? new OptionalBytes(body.Span) : default,
-            Properties = message.Properties,
-        };
-    }
+        Key = Encode(message.Key, ref room),
+        Body = message.Body is { } body ? new OptionalBytes(body.Span) : default,
+        Tag = Encode(message.Tag, ref room),
+        Properties = message.Properties,
+    };
 
-    private static OptionalBytes Encode(string? text, ref byte[] scratch)
+    /// <summary>A text as bytes; valid as long as <paramref name="room"/>, of which what is left remains.</summary>
+    public static OptionalBytes Encode(string? text, scoped ref Span<byte> room)
     {
         if (text is null)
             return default;
         int most = Encoding.UTF8.GetMaxByteCount(text.Length);
-        if (scratch.Length < most)
-            scratch = new byte[most];
-        return new OptionalBytes(scratch.AsSpan(0, Encoding.UTF8.GetBytes(text, scratch)));
+        if (most > room.Length)
+            return new OptionalBytes(Encoding.UTF8.GetBytes(text));
+        Span<byte> encoded = room[..Encoding.UTF8.GetBytes(text, room)];
+        room = room[encoded.Length..];
+        return new OptionalBytes(encoded);
     }
+
+    /// <summary>The messages of a call; copied only when the list does not keep them side by side.</summary>
+    public static ReadOnlySpan<Message> SpanOf(IReadOnlyList<Message> messages) => messages switch
+    {
+        Message[] array => array,
+        List<Message> list => CollectionsMarshal.AsSpan(list),
+        ArraySegment<Message> segment => segment,
+        _ => messages.ToArray(),
+    };
+
+    /// <summary>The messages of a call as memory that outlasts the call's first step.</summary>
+    public static ReadOnlyMemory<Message> MemoryOf(IReadOnlyList<Message> messages) => messages switch
+    {
+        Message[] array => array,
+        ArraySegment<Message> segment => segment,
+        _ => messages.ToArray(),
+    };
 }

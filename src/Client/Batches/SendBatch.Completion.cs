@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Sources;
 using EQueue.Protocol;
 using EQueue.Remoting;
@@ -12,11 +13,11 @@ namespace EQueue.Client;
 /// back to the pool when the batch is settled and every awaitable was awaited; one that is never awaited keeps its
 /// object out of the pool, nothing more.
 /// </content>
-internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThreadPoolWorkItem
+internal sealed partial class SendBatch
+    : IValueTaskSource<SendReceipt>, IValueTaskSource<BatchReceipt>, IThreadPoolWorkItem
 {
-    private const int BlockSize = 256;
     private const int TokenCount = ushort.MaxValue + 1;
-    private const int FewMessages = 16;
+    private const int FewAwaitables = 16;
 
     /// <summary>The continuation of a blocked sender: runs at once, wherever that is.</summary>
     private static readonly Action<object?> WakeBlocked = static waiter => ((ManualResetEventSlim)waiter!).Set();
@@ -30,7 +31,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     /// <summary>Stands in a slot whose result was given.</summary>
     private static readonly Action<object?> Consumed = static _ => throw new InvalidOperationException();
 
-    private readonly Slot[]?[] _blocks;
+    private readonly AwaitSlots _slots;
     private readonly BatchPool _pool;
     private TaskCompletionSource? _done;
     private EQueueException? _failure;
@@ -42,14 +43,14 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     private int _isSettled;
 
     public SendBatch(BatchPool pool)
-        : this(pool, new Slot[]?[MaxRecords / BlockSize])
+        : this(pool, new AwaitSlots())
     {
     }
 
-    private SendBatch(BatchPool pool, Slot[]?[] cleanBlocks)
+    private SendBatch(BatchPool pool, AwaitSlots cleanSlots)
     {
         _pool = pool;
-        _blocks = cleanBlocks;
+        _slots = cleanSlots;
     }
 
     /// <summary>Messages with an awaitable or a callback.</summary>
@@ -57,19 +58,34 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
 
     /// <summary>Gives the message that was appended last an awaitable. Under the gate.</summary>
     /// <returns>The awaitable's <see cref="Awaitable.Number"/>.</returns>
-    public int Issue()
+    public int Issue() => IssueOf(RecordCount - 1);
+
+    /// <summary>Gives the messages that were appended last one awaitable, that of the first of them. Under the
+    /// gate.</summary>
+    /// <param name="messages">How many.</param>
+    /// <param name="receipt">Of them all, to be told and given when they are stored; null to give the receipt of the
+    /// first.</param>
+    public int Issue(int messages, BatchReceipt? receipt)
+    {
+        int index = RecordCount - messages;
+        int number = IssueOf(index);
+        _slots.At(index).Context = receipt;
+        return number;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private int IssueOf(int index)
     {
         _awaitables++;
-        int index = RecordCount - 1;
         _count = index + 1;
-        _blocks[index / BlockSize] ??= new Slot[BlockSize];
+        _slots.Make(index);
         return _firstToken + index;
     }
 
     /// <summary>Gives the message that was appended last a callback. Under the gate.</summary>
     public void Issue(SendCallback callback, object? state)
     {
-        ref Slot slot = ref SlotAt(Issue() - _firstToken);
+        ref AwaitSlots.Slot slot = ref _slots.At(Issue() - _firstToken);
         slot.State = state;
         slot.Context = callback;
         slot.Continuation = Callback;
@@ -115,7 +131,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     /// failed may have failed on any thread, also on one that waits for the outcome.</summary>
     private void Hand()
     {
-        if (_failure is null && _count <= FewMessages)
+        if (_failure is null && _awaitables <= FewAwaitables)
             AfterReceive.Queue(this);
         else
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
@@ -126,7 +142,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     {
         for (int i = 0; i < _count; i++)
         {
-            ref Slot slot = ref SlotAt(i);
+            ref AwaitSlots.Slot slot = ref _slots.At(i);
             Action<object?>? continuation = Volatile.Read(ref slot.Continuation);
             if (continuation is null || ReferenceEquals(continuation, Taken) || ReferenceEquals(continuation, Consumed))
                 continue;
@@ -156,7 +172,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     public void OnCompleted(
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
-        ref Slot slot = ref SlotOf(token);
+        ref AwaitSlots.Slot slot = ref SlotOf(token);
         if (Volatile.Read(ref slot.Continuation) is not null)
             ThrowAwaitedTwice();
         if (flags != ValueTaskSourceOnCompletedFlags.None
@@ -184,7 +200,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
     /// <inheritdoc/>
     public SendReceipt GetResult(short token)
     {
-        ref Slot slot = ref SlotOf(token);
+        ref AwaitSlots.Slot slot = ref SlotOf(token);
         if (Volatile.Read(ref _isSettled) == 0)
             throw new InvalidOperationException("The send has not completed: await it.");
         if (ReferenceEquals(Interlocked.Exchange(ref slot.Continuation, Consumed), Consumed))
@@ -194,6 +210,13 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         SendReceipt receipt = failure is null ? ReceiptOf((ushort)token - _firstToken) : default;
         Release();
         return failure is null ? receipt : throw PublicCall.Anew(failure);
+    }
+
+    /// <inheritdoc/>
+    BatchReceipt IValueTaskSource<BatchReceipt>.GetResult(short token)
+    {
+        var receipt = (BatchReceipt)SlotOf(token).Context!;
+        return receipt.Complete(GetResult(token));
     }
 
     /// <summary>Blocks the calling thread until the message is settled.</summary>
@@ -251,7 +274,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         bool hasOthers = false;
         for (int i = 0; i < _count; i++)
         {
-            ref Slot slot = ref SlotAt(i);
+            ref AwaitSlots.Slot slot = ref _slots.At(i);
             Action<object?>? continuation = Volatile.Read(ref slot.Continuation);
             if (continuation is null)
                 continue;
@@ -266,7 +289,7 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
 
     private void RunCallback(int index)
     {
-        ref Slot slot = ref SlotAt(index);
+        ref AwaitSlots.Slot slot = ref _slots.At(index);
         var callback = (SendCallback)slot.Context!;
         object? state = slot.State;
         slot.State = slot.Context = null;
@@ -294,49 +317,24 @@ internal sealed partial class SendBatch : IValueTaskSource<SendReceipt>, IThread
         int used = _count;
         _count = 0;
         _firstToken += RecordCount;
-        for (int i = 0; i < used; i += BlockSize)
-        {
-            if (_blocks[i / BlockSize] is { } block)
-                Array.Clear(block);
-        }
-
+        _slots.Clear(used);
         _failure = null;
-        _pool.Return(IsReusable ? this : new SendBatch(_pool, _blocks));
+        _pool.Return(IsReusable ? this : new SendBatch(_pool, _slots));
     }
 
     /// <summary>Whether enough tokens are left for another use.</summary>
     private bool IsReusable => _firstToken + MaxRecords <= TokenCount;
 
-    private ref Slot SlotAt(int index)
-    {
-        Slot[]? block = _blocks[index / BlockSize];
-        return ref block is null ? ref Slot.Empty[0] : ref block[index % BlockSize];
-    }
-
-    private ref Slot SlotOf(short token)
+    private ref AwaitSlots.Slot SlotOf(short token)
     {
         int index = (ushort)token - _firstToken;
-        if ((uint)index >= (uint)_count || _blocks[index / BlockSize] is not { } block)
-        {
+        if ((uint)index >= (uint)_count || !_slots.Has(index))
             ThrowAwaitedTwice();
-            return ref Slot.Empty[0];
-        }
-
-        return ref block[index % BlockSize];
+        return ref _slots.At(index);
     }
 
     [DoesNotReturn]
     private static void ThrowAwaitedTwice() =>
         throw new InvalidOperationException(
             "A send was awaited twice: its ValueTask may be awaited once (or call AsTask()).");
-
-    private struct Slot
-    {
-        /// <summary>Stands for blocks of messages without an awaitable; never written.</summary>
-        public static readonly Slot[] Empty = new Slot[1];
-
-        public Action<object?>? Continuation;
-        public object? State;
-        public object? Context;
-    }
 }

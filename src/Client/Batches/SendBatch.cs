@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 using EQueue.Remoting;
-using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;
 
@@ -41,19 +40,18 @@ internal sealed partial class SendBatch
 
     private readonly RecordBatchBuilder _builder = new();
     private long _timestampMs;
+    private int _maxSize;
     private int _maxRecords;
 
     /// <summary>Records that are taken without a look at the trace: none while spans are listened to.</summary>
     private int _maxPlainRecords;
-    /// <summary>The different contexts of its messages.</summary>
-    private List<ActivityContext>? _contexts;
-
-    /// <summary>From its first sending on; null when no listener wants it.</summary>
-    private Activity? _span;
     private bool _isEncoded;
     private int _encodedSize;
     private ProducerSession _encodedSession;
     private int _encodedSequence;
+
+    /// <summary>What listeners are told of it.</summary>
+    public BatchTrace Trace { get; } = new();
 
     /// <summary>The queue it goes to.</summary>
     public IBatchOwner Owner { get; private set; } = null!;
@@ -107,6 +105,8 @@ internal sealed partial class SendBatch
 
     public int RecordCount => _builder.RecordCount;
 
+    private bool IsTraced => _maxPlainRecords == 0;
+
     /// <summary>Bytes of the batch: as it leaves, once it is encoded.</summary>
     public int Size => _isEncoded ? _encodedSize : _builder.Size;
 
@@ -129,12 +129,12 @@ internal sealed partial class SendBatch
     {
         _maxRecords = maxRecords;
         _maxPlainRecords = isTraced ? 0 : _maxRecords;
-        _contexts?.Clear();
-        _span = null;
+        Trace.Clear();
         frame.Reserve(HeaderRoom);
         Memory<byte> room = frame.GetMemory(RecordBatchLayout.HeaderSize);
+        _maxSize = Math.Min(room.Length, maxSize);
         _timestampMs = time.GetUtcNow().ToUnixTimeMilliseconds();
-        _builder.Reset(room.Length > maxSize ? room[..maxSize] : room, _timestampMs);
+        _builder.Reset(room[.._maxSize], _timestampMs);
         _isEncoded = false;
         Owner = owner;
         Frame = frame;
@@ -169,6 +169,35 @@ internal sealed partial class SendBatch
         return TryAppendPlain(content);
     }
 
+    /// <summary>Whether all messages of a run fit.</summary>
+    public bool Fits(in MessageRun run)
+    {
+        int room = _maxSize - _builder.Size;
+        if (run.Count > _maxRecords - RecordCount)
+            return false;
+        return (run.MostBytes <= room && !IsTraced)
+            || run.CountWithin(RecordCount, room, IsTraced, out _) == run.Count;
+    }
+
+    /// <summary>Encodes a run that fits.</summary>
+    public void Append(in MessageRun run)
+    {
+        foreach (ref readonly Message message in run.Messages)
+        {
+            bool isIn = message.IsPlain() && !IsTraced
+                ? _builder.TryAppend(message.Body.GetValueOrDefault().Span, _timestampMs)
+                : TryAppendEncoded(message);
+            if (!isIn)
+                throw new InvalidOperationException($"A run of {run.Count} messages does not fit where it was to.");
+        }
+    }
+
+    private bool TryAppendEncoded(in Message message)
+    {
+        Span<byte> room = stackalloc byte[MessageEncoder.TextBytes];
+        return TryAppend(MessageEncoder.Encode(message, room));
+    }
+
     /// <summary>The batch is full, or its messages are traced.</summary>
     private bool TryAppendTraced(in RecordContent content)
     {
@@ -179,7 +208,7 @@ internal sealed partial class SendBatch
             if (!TryAppendPlain(content))
                 return false;
             if (context != default)
-                ClientTrace.Add(ref _contexts, context);
+                Trace.Add(context);
             return true;
         }
 
@@ -196,7 +225,7 @@ internal sealed partial class SendBatch
             return false;
         }
 
-        ClientTrace.Add(ref _contexts, activity.Context);
+        Trace.Add(activity.Context);
         return true;
     }
 
@@ -209,23 +238,6 @@ internal sealed partial class SendBatch
             return false;
         HasKeys |= content.Key.HasValue;
         return true;
-    }
-
-    /// <summary>Tells listeners that it leaves: the first sending begins its span, the others count.</summary>
-    public void ObserveLeaving(ILogger logger, ServerAddress server)
-    {
-        if (Attempts > 1)
-            ClientMeter.CountRetry(logger, Owner.TopicName, server, LastError);
-        else
-            _span ??= ClientTrace.StartSend(logger, Owner.TopicName, Owner.Number, RecordCount, _contexts, server);
-    }
-
-    /// <summary>Tells listeners what became of it.</summary>
-    public void ObserveSettled(ILogger logger, ServerAddress server, EQueueException? failure)
-    {
-        ClientMeter.CountSent(logger, RecordCount, Owner.TopicName, server, failure);
-        if (_span is { } span)
-            ClientTrace.EndSend(logger, span, Attempts, failure);
     }
 
     /// <summary>Writes header and CRC for its present session and sequence, if they are not there already.</summary>

@@ -154,7 +154,6 @@ internal sealed class BrokerLane : IAsyncDisposable
     /// <summary>Puts a message into the open batch of a queue.</summary>
     /// <param name="queue">One of this lane.</param>
     /// <param name="content">Encoded at once; nothing of it is kept.</param>
-    /// <param name="mayMove">Whether another queue will do as well once this one's batch is full.</param>
     /// <param name="callback">Told of the outcome instead of an awaitable; null for an awaitable.</param>
     /// <param name="state">For the callback.</param>
     /// <param name="awaitable">The batch and the token of the message's awaitable; the token is 0 with a
@@ -162,7 +161,6 @@ internal sealed class BrokerLane : IAsyncDisposable
     public AppendStatus TryAppend(
         QueueLane queue,
         in RecordContent content,
-        bool mayMove,
         SendCallback? callback,
         object? state,
         out Awaitable awaitable)
@@ -175,8 +173,8 @@ internal sealed class BrokerLane : IAsyncDisposable
             if (_isClosed)
                 return AppendStatus.Closed;
             SendBatch? batch = queue.Open;
-            if (batch is null || !TryJoin(batch, content))
-                status = Renew(queue, content, mayMove, ref batch);
+            if (batch is null || MustPart(batch, content.Key.HasValue) || !batch.TryAppend(content))
+                status = Renew(queue, content, ref batch);
             if (status == AppendStatus.Appended)
             {
                 if (callback is null)
@@ -193,56 +191,55 @@ internal sealed class BrokerLane : IAsyncDisposable
         return status;
     }
 
-    /// <summary>Puts neighbours of one call into the open batch of a queue: as many as it takes.</summary>
-    /// <returns>Messages taken; the status tells why it was not the rest.</returns>
-    public int TryAppendRun(
-        QueueLane queue,
-        MessageEncoder messages,
-        int from,
-        int to,
-        bool mayMove,
-        out AppendStatus status,
-        out Awaitable awaitable)
+    /// <summary>Puts a run of messages into the open batch of a queue or, if it does not fit, into the next: all of
+    /// them together, unless they are more than a batch takes.</summary>
+    /// <param name="queue">One of this lane.</param>
+    /// <param name="run">Encoded at once; nothing of it is kept.</param>
+    /// <param name="receipt">Of the run, if it is all of a call.</param>
+    /// <param name="taken">The messages that were: none, all, or as many as a batch takes.</param>
+    /// <param name="awaitable">Of those that were taken.</param>
+    public AppendStatus TryAppendRun(
+        QueueLane queue, in MessageRun run, BatchReceipt? receipt, out int taken, out Awaitable awaitable)
     {
         awaitable = default;
-        int taken = 0;
+        taken = 0;
         bool mustDispatch;
+        AppendStatus status = AppendStatus.Appended;
         using (Gate.Enter())
         {
-            status = AppendStatus.Closed;
             if (_isClosed)
-                return 0;
-            status = AppendStatus.Appended;
-            while (from + taken < to)
+                return AppendStatus.Closed;
+            SendBatch? batch = queue.Open;
+            if (batch is not null && !MustPart(batch, run.HasKeys) && batch.Fits(run))
             {
-                RecordContent content = messages.Encode(from + taken);
-                SendBatch? batch = queue.Open;
-                if (batch is null || !TryJoin(batch, content))
-                {
-                    // A full batch ends the run; the first message of a run opens one.
-                    if (taken > 0)
-                        break;
-                    status = Renew(queue, content, mayMove, ref batch);
-                    if (status != AppendStatus.Appended)
-                        break;
-                }
-
-                if (taken++ == 0)
-                    awaitable = new Awaitable(batch!, batch!.Issue());
+                batch.Append(run);
+                taken = run.Count;
+            }
+            else if (batch is not null && !CloseOpen(queue, run.HasKeys))
+            {
+                status = AppendStatus.Moved;
+            }
+            else
+            {
+                status = queue.TryOpen(run, out batch, out taken);
+                if (status == AppendStatus.Appended)
+                    NoteOpened(queue, batch!);
             }
 
+            if (status == AppendStatus.Appended)
+                awaitable = new Awaitable(batch!, batch!.Issue(taken, receipt));
             mustDispatch = Dispatch.IsDue;
         }
 
         if (mustDispatch)
             Dispatch.Run();
-        return taken;
+        return status;
     }
 
     /// <summary>Puts a message into the open oneway batch of a queue.</summary>
     /// <inheritdoc cref="OnewayBatches.TryAppend"/>
-    public AppendStatus TryAppendOneway(QueueLane queue, in RecordContent content, bool mayMove) =>
-        _oneway.TryAppend(queue, content, mayMove);
+    public AppendStatus TryAppendOneway(QueueLane queue, in RecordContent content) =>
+        _oneway.TryAppend(queue, content);
 
     /// <summary>Sends what is open and gathers what is not settled.</summary>
     /// <param name="pending">Gets a task per batch.</param>
@@ -348,31 +345,36 @@ internal sealed class BrokerLane : IAsyncDisposable
         failed.Add(new SettledBatch(batch, default, failure));
     }
 
-    private bool TryJoin(SendBatch batch, in RecordContent content) =>
-        !MustPart(batch, content) && batch.TryAppend(content);
-
     /// <summary>Where there are other brokers, messages with keys keep to themselves: they wait for theirs, and the
     /// others must not have to.</summary>
-    private bool MustPart(SendBatch batch, in RecordContent content) =>
-        _hasOthers && batch.HasKeys != content.Key.HasValue;
+    private bool MustPart(SendBatch batch, bool isKeyed) => _hasOthers && batch.HasKeys != isKeyed;
 
     /// <summary>Closes a batch that takes no more and opens one with <paramref name="content"/>. Under the
     /// gate.</summary>
-    private AppendStatus Renew(QueueLane queue, in RecordContent content, bool mayMove, ref SendBatch? batch)
+    private AppendStatus Renew(QueueLane queue, in RecordContent content, ref SendBatch? batch)
     {
-        if (batch is not null)
-        {
-            Dispatch.CloseBatch(queue, wasFull: !MustPart(batch, content));
-            if (mayMove && queue.Topic.Sticky != queue)
-                return AppendStatus.Moved;
-        }
-
+        if (batch is not null && !CloseOpen(queue, content.Key.HasValue))
+            return AppendStatus.Moved;
         AppendStatus status = queue.TryOpen(content, out batch);
-        if (status != AppendStatus.Appended)
-            return status;
+        if (status == AppendStatus.Appended)
+            NoteOpened(queue, batch!);
+        return status;
+    }
+
+    /// <summary>Closes a batch that takes no more of what comes.</summary>
+    /// <param name="queue">Its queue.</param>
+    /// <param name="isKeyed">Whether that has keys; if not, another queue will do as well.</param>
+    /// <returns>False when it is to go to another queue.</returns>
+    private bool CloseOpen(QueueLane queue, bool isKeyed)
+    {
+        Dispatch.CloseBatch(queue, wasFull: !MustPart(queue.Open!, isKeyed));
+        return isKeyed || queue.Topic.Sticky == queue;
+    }
+
+    private void NoteOpened(QueueLane queue, SendBatch batch)
+    {
         queue.Open = batch;
         Dispatch.NoteOpened(queue);
         Sweep.ArmSweep();
-        return AppendStatus.Appended;
     }
 }

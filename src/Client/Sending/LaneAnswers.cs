@@ -84,7 +84,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
                     failure.Message);
             }
 
-            batch.ObserveSettled(_terms.Logger, lane.Address, failure);
+            batch.Trace.ObserveSettled(batch, _terms.Logger, lane.Address, failure);
             batch.Settle(result, failure);
         }
     }

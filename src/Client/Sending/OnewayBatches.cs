@@ -21,8 +21,7 @@ internal sealed class OnewayBatches(BrokerLane lane)
     /// <summary>Puts a message into the open oneway batch of a queue.</summary>
     /// <param name="queue">One of this lane.</param>
     /// <param name="content">Encoded at once; nothing of it is kept.</param>
-    /// <param name="mayMove">Whether another queue will do as well once this one's batch is full.</param>
-    public AppendStatus TryAppend(QueueLane queue, in RecordContent content, bool mayMove)
+    public AppendStatus TryAppend(QueueLane queue, in RecordContent content)
     {
         using (lane.Gate.Enter())
         {
@@ -33,7 +32,7 @@ internal sealed class OnewayBatches(BrokerLane lane)
                 if (queue.OpenOneway is not null)
                 {
                     _full.Enqueue(Close(queue, wasFull: true));
-                    if (mayMove && queue.Topic.Sticky != queue)
+                    if (!content.Key.HasValue && queue.Topic.Sticky != queue)
                         return AppendStatus.Moved;
                 }
 
@@ -93,7 +92,7 @@ internal sealed class OnewayBatches(BrokerLane lane)
             EQueueException? failure = await SendAsync(batch).ConfigureAwait(false);
             using (lane.Gate.Enter())
                 _leaving = null;
-            batch.ObserveSettled(_terms.Logger, lane.Address, failure);
+            batch.Trace.ObserveSettled(batch, _terms.Logger, lane.Address, failure);
             batch.Settle(new ProduceResult(default, default, -1, new QueueOffset(-1), 0, 0), failure);
         }
     }
@@ -145,7 +144,7 @@ internal sealed class OnewayBatches(BrokerLane lane)
         {
             batch.Encode(lane.Packer);
             batch.Attempts = 1;
-            batch.ObserveLeaving(_terms.Logger, lane.Address);
+            batch.Trace.ObserveLeaving(batch, _terms.Logger, lane.Address);
             FrameBuffer frame = batch.ToRequest(
                 new ProduceRequestHeader(Durability.Policy, DeadlineMs: 0, TransactionId: 0, BatchCount: 1));
             await remoting.SendOnewayAsync(frame, (byte)Opcode.Produce, 0, lane.Closing).ConfigureAwait(false);

@@ -57,7 +57,7 @@ internal sealed class ProduceRequest(int index)
         if (!ClientTrace.IsListenedTo && !ClientMeter.Retries.Enabled)
             return;
         foreach (SendBatch batch in Batches)
-            batch.ObserveLeaving(terms.Logger, server);
+            batch.Trace.ObserveLeaving(batch, terms.Logger, server);
     }
 
     /// <summary>Tells listeners that it was answered, or why not.</summary>

@@ -11,6 +11,9 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     /// <summary>Frame bytes that are not the batch: remoting's header and the request's.</summary>
     private const int FrameOverhead = FrameHeader.Size + SendBatch.HeaderRoom;
 
+    /// <summary>The builder's short form writes so many bytes beyond a record.</summary>
+    private const int Overhang = 16;
+
     /// <summary>What batches of several messages keep to before the broker has told its limit.</summary>
     private const int SafeBatchBytes = 1024 * 1024;
 
@@ -82,6 +85,13 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     /// </summary>
     private int BufferBytes { get; set; } = Math.Min(FirstBufferBytes, batchBytes);
 
+    private int MaxRecords => Bound?.MaxRecords ?? SendBatch.MaxRecords;
+
+    /// <summary>The most bytes of a batch of several messages.</summary>
+    private int MostBytes => Math.Min(
+        Bound?.MaxBytes ?? int.MaxValue,
+        Broker.Session.MaxBatchBytes is > 0 and var told ? told : SafeBatchBytes);
+
     /// <summary>Bytes of the batches in flight.</summary>
     public long SentBytes
     {
@@ -111,20 +121,53 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     /// <param name="batch">The batch; null when there is none.</param>
     public AppendStatus TryOpen(in RecordContent content, out SendBatch? batch)
     {
-        batch = null;
         bool isTraced = ClientTrace.IsListenedTo;
-        long size = RecordBatchLayout.HeaderSize + RecordBatchBuilder.SizeOf(content, 0, 0);
+        long size = RecordBatchBuilder.SizeOf(content, 0, 0);
         if (isTraced && TraceStamp.Sampled is { } activity)
             size += TraceStamp.MostBytes(activity);
+        AppendStatus status = TryOpen(size, isTraced, out batch);
+        if (status == AppendStatus.Appended && !batch!.TryAppend(content))
+            throw new InvalidOperationException($"A message of {size} bytes does not fit into a batch made for it.");
+        return status;
+    }
 
-        // The builder's short form writes up to 16 bytes beyond a record: room for them makes any message fit its own
-        // batch.
-        long alone = size + FrameOverhead + 16;
+    /// <summary>Opens a batch with a run of messages, or as many of them as a batch takes.</summary>
+    /// <param name="run">Encoded at once.</param>
+    /// <param name="batch">The batch; null when there is none.</param>
+    /// <param name="taken">Messages that are in it.</param>
+    public AppendStatus TryOpen(in MessageRun run, out SendBatch? batch, out int taken)
+    {
+        bool isTraced = ClientTrace.IsListenedTo;
+        MessageRun part = run.First(Math.Min(run.Count, MaxRecords));
+        long most = Math.Min(batchBytes - FrameOverhead, MostBytes) - RecordBatchLayout.HeaderSize - Overhang;
+        taken = part.CountWithin(0, most, isTraced, out long size);
+
+        // One that is larger than a batch travels alone.
+        if (taken == 0)
+        {
+            taken = 1;
+            run.First(1).CountWithin(0, long.MaxValue, isTraced, out size);
+        }
+
+        AppendStatus status = TryOpen(size, isTraced, out batch);
+        if (status == AppendStatus.Appended)
+            batch!.Append(run.First(taken));
+        else
+            taken = 0;
+        return status;
+    }
+
+    private AppendStatus TryOpen(long records, bool isTraced, out SendBatch? batch)
+    {
+        batch = null;
+        long size = RecordBatchLayout.HeaderSize + records;
+
+        // With room for the overhang any message fits its own batch.
+        long alone = size + FrameOverhead + Overhang;
         int maxBatchBytes = Broker.Session.MaxBatchBytes;
         if ((maxBatchBytes > 0 && size > maxBatchBytes) || alone > Array.MaxLength)
             return AppendStatus.TooLarge;
-        int most = Math.Min(Bound?.MaxBytes ?? int.MaxValue, maxBatchBytes > 0 ? maxBatchBytes : SafeBatchBytes);
-        int bytes = (int)Math.Max(alone, Math.Min(BufferBytes, FrameOverhead + most));
+        int bytes = (int)Math.Max(alone, Math.Min(BufferBytes, FrameOverhead + MostBytes));
         if (!Broker.Budget.TryReserve(bytes))
             return AppendStatus.NoRoom;
         batch = Broker.Terms.Batches.Rent();
@@ -132,12 +175,10 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
             this,
             FrameBuffer.Rent(bytes - FrameHeader.Size),
             maxBatchBytes > 0 ? Math.Min(bytes - FrameOverhead, maxBatchBytes) : bytes - FrameOverhead,
-            Bound?.MaxRecords ?? SendBatch.MaxRecords,
+            MaxRecords,
             Broker.Terms.Time,
             bytes,
             isTraced);
-        if (!batch.TryAppend(content))
-            throw new InvalidOperationException($"A message of {size} bytes does not fit into a batch made for it.");
         return AppendStatus.Appended;
     }
 

@@ -9,6 +9,32 @@ internal static class QueueSelector
     public static QueueLane OfKey(QueueLane[] queues, scoped ReadOnlySpan<byte> key) =>
         queues[Murmur2.QueueOf(key, queues.Length)];
 
+    /// <summary>By key.</summary>
+    public static QueueLane OfKey(QueueLane[] queues, string key)
+    {
+        if (queues.Length == 1)
+            return queues[0];
+        Span<byte> room = stackalloc byte[MessageEncoder.TextBytes];
+        return OfKey(queues, MessageEncoder.Encode(key, ref room).Value);
+    }
+
+    /// <summary>How many neighbours of a call go to one queue: all without a key, or with keys of that queue.</summary>
+    /// <param name="queues">Of the topic.</param>
+    /// <param name="queue">Where the first one goes.</param>
+    /// <param name="messages">One or more.</param>
+    public static int CountOfQueue(QueueLane[] queues, QueueLane queue, ReadOnlySpan<Message> messages)
+    {
+        string? first = messages[0].Key;
+        int count = 1;
+        while (count < messages.Length
+            && (messages[count].Key is { } key ? first is not null && OfKey(queues, key) == queue : first is null))
+        {
+            count++;
+        }
+
+        return count;
+    }
+
     /// <summary>The present one of messages without a key.</summary>
     public static QueueLane At(QueueLane[] queues, int sticky) => queues[Wrap(sticky, queues.Length)];
 

@@ -2,23 +2,57 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>The messages of one call, put into batches run by run: each run has one receipt.</summary>
-/// <remarks>Owned by the call, which awaits it.</remarks>
-internal sealed class SendRuns(SendTerms terms, TopicLane topic, MessageEncoder messages)
+/// <summary>The messages of one call, put into batches run by run. The usual call is one run and needs no waiting: its
+/// batch completes it, and nothing is kept for it but its receipt.</summary>
+/// <remarks>An object is made only for a call of several runs, or one that must wait. Owned by the call, which awaits
+/// it.</remarks>
+internal sealed class SendRuns
 {
+    private readonly SendTerms _terms;
+    private readonly TopicLane _topic;
+    private readonly ReadOnlyMemory<Message> _messages;
+    private readonly bool _hasKeys;
     private readonly List<(int FirstIndex, Awaitable Awaitable)> _runs = [];
     private int _next;
 
-    /// <summary>Sends the messages in order; completes when all of them are stored.</summary>
-    public async ValueTask<BatchReceipt> SendAsync(CancellationToken cancellationToken)
+    private SendRuns(SendTerms terms, TopicLane topic, ReadOnlyMemory<Message> messages)
     {
-        if (topic.IsAtRest)
+        _terms = terms;
+        _topic = topic;
+        _messages = messages;
+        foreach (ref readonly Message message in messages.Span)
+            _hasKeys |= message.Key is not null;
+    }
+
+    /// <summary>Sends the messages in order; completes when all of them are stored.</summary>
+    /// <exception cref="EQueueException">What is known at once, before anything was sent.</exception>
+    public static ValueTask<BatchReceipt> SendAsync(
+        SendTerms terms, TopicLane topic, IReadOnlyList<Message> messages, CancellationToken cancellationToken)
+    {
+        ReadOnlySpan<Message> all = MessageEncoder.SpanOf(messages);
+        foreach (ref readonly Message message in all)
+            TagRules.Check(message.Tag);
+        int taken = 0;
+        Awaitable first = default;
+        if (all.Length > 0 && topic.IsAtRest)
         {
-            topic.Check(messages);
-            Append();
+            topic.Check(all);
+            taken = topic.TryAppendRun(all, new BatchReceipt(all.Length), out first);
+            if (taken == all.Length)
+                return new ValueTask<BatchReceipt>(first.Batch, first.Token);
         }
 
-        if (_next < messages.Count)
+        SendRuns runs = new(terms, topic, MessageEncoder.MemoryOf(messages));
+        if (taken > 0)
+            runs.Note(taken, first);
+        return runs.SendRestAsync(cancellationToken);
+    }
+
+    private async ValueTask<BatchReceipt> SendRestAsync(CancellationToken cancellationToken)
+    {
+        if (_next > 0)
+            Append();
+        if (_next < _messages.Length)
             await AppendInTurnAsync(cancellationToken).ConfigureAwait(false);
 
         var receipts = new BatchReceipt.Run[_runs.Count];
@@ -36,38 +70,43 @@ internal sealed class SendRuns(SendTerms terms, TopicLane topic, MessageEncoder 
             }
         }
 
-        return failure is null ? new BatchReceipt(receipts, messages.Count) : throw failure;
+        return failure is null ? new BatchReceipt(receipts, _messages.Length) : throw failure;
     }
 
     /// <summary>Puts as many messages into batches as need no waiting.</summary>
     private void Append()
     {
-        while (_next < messages.Count)
+        while (_next < _messages.Length)
         {
-            int taken = topic.TryAppendRun(messages, _next, out Awaitable awaitable);
+            int taken = _topic.TryAppendRun(_messages.Span[_next..], null, out Awaitable awaitable);
             if (taken == 0)
                 break;
-            _runs.Add((_next, awaitable));
-            _next += taken;
+            Note(taken, awaitable);
         }
+    }
+
+    private void Note(int taken, Awaitable awaitable)
+    {
+        _runs.Add((_next, awaitable));
+        _next += taken;
     }
 
     private async ValueTask AppendInTurnAsync(CancellationToken cancellationToken)
     {
-        using var patience = new SendPatience(terms, topic, messages.HasKeys, cancellationToken);
+        using var patience = new SendPatience(_terms, _topic, _hasKeys, cancellationToken);
         try
         {
             using IDisposable turn = await TakeTurnAsync(patience.Token).ConfigureAwait(false);
-            while (_next < messages.Count)
+            while (_next < _messages.Length)
             {
-                bool isKeyed = messages.HasKey(_next);
-                await topic.ResolveAsync(isKeyed, patience.Token).ConfigureAwait(false);
+                bool isKeyed = _messages.Span[_next].Key is not null;
+                await _topic.ResolveAsync(isKeyed, patience.Token).ConfigureAwait(false);
                 if (_next == 0)
-                    topic.Check(messages);
-                Task released = terms.Budget.WhenReleased();
+                    _topic.Check(_messages.Span);
+                Task released = _terms.Budget.WhenReleased();
                 int before = _next;
                 Append();
-                if (_next == before && topic.IsKnownFor(isKeyed))
+                if (_next == before && _topic.IsKnownFor(isKeyed))
                     await released.WaitAsync(patience.Token).ConfigureAwait(false);
             }
         }
@@ -83,11 +122,11 @@ internal sealed class SendRuns(SendTerms terms, TopicLane topic, MessageEncoder 
     {
         while (true)
         {
-            bool mustPassKeys = messages.HasKeys && (topic.IsWhole || !topic.IsResolved);
-            IDisposable turn = await topic.Lines.TakeTurnAsync(mustPassKeys, cancellationToken).ConfigureAwait(false);
+            bool mustPassKeys = _hasKeys && (_topic.IsWhole || !_topic.IsResolved);
+            IDisposable turn = await _topic.Lines.TakeTurnAsync(mustPassKeys, cancellationToken).ConfigureAwait(false);
             try
             {
-                await topic.ResolveAsync(isKeyed: false, cancellationToken).ConfigureAwait(false);
+                await _topic.ResolveAsync(isKeyed: false, cancellationToken).ConfigureAwait(false);
             }
             catch
             {
@@ -95,10 +134,10 @@ internal sealed class SendRuns(SendTerms terms, TopicLane topic, MessageEncoder 
                 throw;
             }
 
-            if (!messages.HasKeys || topic.IsWhole)
+            if (!_hasKeys || _topic.IsWhole)
                 return turn;
             turn.Dispose();
-            await topic.ResolveAsync(isKeyed: true, cancellationToken).ConfigureAwait(false);
+            await _topic.ResolveAsync(isKeyed: true, cancellationToken).ConfigureAwait(false);
         }
     }
 }

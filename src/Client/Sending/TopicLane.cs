@@ -69,11 +69,11 @@ internal sealed class TopicLane : IAdmission
     {
         while (Volatile.Read(ref _routes) is { } routes)
         {
-            Check(content, routes);
+            Check(content.Body.Value.Length, routes);
             if (!routes.Serves(content.Key.HasValue))
                 return false;
             QueueLane queue = Select(routes.Queues, content);
-            AppendStatus status = queue.Broker.TryAppendOneway(queue, content, mayMove: !content.Key.HasValue);
+            AppendStatus status = queue.Broker.TryAppendOneway(queue, content);
             if (IsOver(status, queue))
                 return status == AppendStatus.Appended;
         }
@@ -96,21 +96,22 @@ internal sealed class TopicLane : IAdmission
         }
     }
 
-    /// <summary>Puts neighbours of one call into a batch: as many as fit, 0 when that needs waiting.</summary>
-    public int TryAppendRun(MessageEncoder messages, int from, out Awaitable awaitable)
+    /// <summary>Puts the first messages of a call into one batch: all that go to one queue, unless they are more than
+    /// a batch takes; 0 when that needs waiting.</summary>
+    /// <param name="messages">One or more.</param>
+    /// <param name="receipt">Of all of them, should they go to one batch; null when it is not wanted.</param>
+    /// <param name="awaitable">Of those that were taken.</param>
+    public int TryAppendRun(ReadOnlySpan<Message> messages, BatchReceipt? receipt, out Awaitable awaitable)
     {
         awaitable = default;
-        bool isKeyed = messages.HasKey(from);
-        int to = from + 1;
-        while (!isKeyed && to < messages.Count && to - from < SendBatch.MaxRecords && !messages.HasKey(to))
-            to++;
+        string? key = messages[0].Key;
         while (Volatile.Read(ref _routes) is { } routes)
         {
-            if (!routes.Serves(isKeyed))
+            if (!routes.Serves(isKeyed: key is not null))
                 return 0;
-            QueueLane queue = Select(routes.Queues, messages.Encode(from));
-            int taken = queue.Broker.TryAppendRun(
-                queue, messages, from, to, !isKeyed, out AppendStatus status, out awaitable);
+            QueueLane queue = key is null ? SelectSticky(routes.Queues) : QueueSelector.OfKey(routes.Queues, key);
+            MessageRun run = new(messages[..QueueSelector.CountOfQueue(routes.Queues, queue, messages)]);
+            AppendStatus status = queue.Broker.TryAppendRun(queue, run, receipt, out int taken, out awaitable);
             if (IsOver(status, queue))
                 return taken;
         }
@@ -120,12 +121,12 @@ internal sealed class TopicLane : IAdmission
 
     /// <summary>Checks every message of a call before the first is sent.</summary>
     /// <exception cref="EQueueException">MessageTooLarge.</exception>
-    public void Check(MessageEncoder messages)
+    public void Check(ReadOnlySpan<Message> messages)
     {
         if (Volatile.Read(ref _routes) is not { } routes)
             return;
-        for (int i = 0; i < messages.Count; i++)
-            Check(messages.Encode(i), routes);
+        foreach (ref readonly Message message in messages)
+            Check(message.Body.GetValueOrDefault().Length, routes);
     }
 
     /// <inheritdoc/>
@@ -216,12 +217,11 @@ internal sealed class TopicLane : IAdmission
         awaitable = default;
         while (Volatile.Read(ref _routes) is { } routes)
         {
-            Check(content, routes);
+            Check(content.Body.Value.Length, routes);
             if (!routes.Serves(content.Key.HasValue))
                 return false;
             QueueLane queue = Select(routes.Queues, content);
-            AppendStatus status = queue.Broker.TryAppend(
-                queue, content, !content.Key.HasValue, callback, state, out awaitable);
+            AppendStatus status = queue.Broker.TryAppend(queue, content, callback, state, out awaitable);
             if (IsOver(status, queue))
                 return status == AppendStatus.Appended;
         }
@@ -231,10 +231,11 @@ internal sealed class TopicLane : IAdmission
 
     /// <summary>The queue of a message. Without a key it leaves a queue that takes none, and a broker that is away, if
     /// there is another.</summary>
-    private QueueLane Select(QueueLane[] queues, scoped in RecordContent content)
+    private QueueLane Select(QueueLane[] queues, scoped in RecordContent content) => content.Key.HasValue
+        ? QueueSelector.OfKey(queues, content.Key.Value) : SelectSticky(queues);
+
+    private QueueLane SelectSticky(QueueLane[] queues)
     {
-        if (content.Key.HasValue)
-            return QueueSelector.OfKey(queues, content.Key.Value);
         QueueLane queue = QueueSelector.At(queues, Volatile.Read(ref _stickyIndex));
         return queue.TakesMessages ? queue : SelectNext(queues);
     }
@@ -257,9 +258,9 @@ internal sealed class TopicLane : IAdmission
         return status is AppendStatus.Appended or AppendStatus.NoRoom;
     }
 
-    private void Check(scoped in RecordContent content, TopicRoutes routes)
+    private void Check(int bodySize, TopicRoutes routes)
     {
-        if (content.Body.Value.Length > routes.MaxMessageBytes)
-            throw SendFaults.TooLarge(Name, content.Body.Value.Length, routes.MaxMessageBytes);
+        if (bodySize > routes.MaxMessageBytes)
+            throw SendFaults.TooLarge(Name, bodySize, routes.MaxMessageBytes);
     }
 }
