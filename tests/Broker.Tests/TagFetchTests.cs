@@ -115,11 +115,11 @@ public sealed class TagFetchTests : IAsyncLifetime
     public async Task GivenAMillionMessagesPassedOver_WhenNothingIsFound_ThenTheReaderIsToldBeforeItsWaitIsOver()
     {
         byte[] batch = Messages.Tagged([.. Enumerable.Repeat(("other", ""), 20_000)]);
-        for (int i = 0; i < FetchHandler.MaxUntoldMessages / 20_000; i++)
+        for (int i = 0; i < PassedQueues.MaxUntoldMessages / 20_000; i++)
             await ProduceAsync((_queues[0], Other, batch));
         Fetched told = await _peer.FetchAsync(Messages.Open(Wait, From(_queues[0], Wanted)));
         FetchedQueueHeader header = Assert.Single(told.Queues).Header;
-        Assert.Equal((FetchHandler.MaxUntoldMessages, 0), (header.Next.Value, header.EntriesSize));
+        Assert.Equal((PassedQueues.MaxUntoldMessages, 0), (header.Next.Value, header.EntriesSize));
         Task<Fetched> fetch = _peer.FetchAsync(told.Next(Wait));
         await ParkedAsync();
         Assert.False(fetch.IsCompleted);

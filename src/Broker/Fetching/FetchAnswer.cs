@@ -31,6 +31,9 @@ internal sealed class FetchAnswer
 
     public bool HasErrors { get; set; }
 
+    /// <summary>Whether queues may rest for their topic's debt, and so be left out of it.</summary>
+    public bool MayRest { get; set; }
+
     /// <summary>Whether the memory for answers is spent: a large entry waits.</summary>
     public bool IsTight { get; set; }
 
@@ -43,7 +46,7 @@ internal sealed class FetchAnswer
         Frame = frame;
         Limit = limit;
         EntryBytes = QueueCount = DiskReads = ColdBytes = LongPasses = 0;
-        IsBounded = IsCut = HasErrors = IsTight = LacksMemory = false;
+        IsBounded = IsCut = HasErrors = MayRest = IsTight = LacksMemory = false;
     }
 
     /// <summary>Lets go of a frame that was not sent.</summary>

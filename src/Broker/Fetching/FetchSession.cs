@@ -27,7 +27,7 @@ internal enum FetchPhase
 /// The store's signals come at any time and only leave a note.
 /// </remarks>
 internal sealed class FetchSession(
-    BrokerConnection peer, uint id, FetchHandler handler) : ReadySignal, IThreadPoolWorkItem, IDeadline
+    BrokerConnection peer, uint id, FetchServing serving) : ReadySignal, IThreadPoolWorkItem, IDeadline
 {
     /// <summary>What a session takes in memory without its queues.</summary>
     public const int OwnBytes = 2_000;
@@ -233,7 +233,7 @@ internal sealed class FetchSession(
     void IThreadPoolWorkItem.Execute()
     {
         Volatile.Write(ref _isScheduled, 0);
-        handler.ServeParked(this, maySendHere: true);
+        serving.ServeParked(this, maySendHere: true);
     }
 
     /// <summary>The answer leaves: moves each queue that it serves on, and counts what it gives, once for each topic

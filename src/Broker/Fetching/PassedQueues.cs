@@ -4,26 +4,23 @@ using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
-/// <content>Passes over what the tag masks leave out, in turns, and lets the reader know how far that went.</content>
+/// <summary>Passes over what the tag masks leave out, and lets the reader know how far that went.</summary>
 /// <remarks>
 /// A queue's place moves at once and stays moved, however often the request is taken up again. The reader is told by
 /// any answer that leaves: by a header without entries.
 /// </remarks>
-internal sealed partial class FetchHandler
+internal sealed class PassedQueues(QueueStore store, TopicCatalogue catalogue)
 {
     /// <summary>So many messages passed over are worth an answer of their own; fewer wait for one that leaves
     /// anyway.</summary>
-    internal const long MaxUntoldMessages = 1_000_000;
-
-    /// <summary>Reads of one turn that pass over as much as one may: a fraction of a millisecond of a thread.</summary>
-    private const int MaxLongPasses = 16;
+    public const long MaxUntoldMessages = 1_000_000;
 
     /// <summary>Whether a queue that gave nothing has more to look at.</summary>
-    private static bool HasMore(SessionQueue queue, in ReadResult read) =>
+    public static bool HasMore(SessionQueue queue, in ReadResult read) =>
         queue.Next.Value < read.VisibleEnd.Value;
 
     /// <summary>Continues behind what a read passed over without giving anything from memory.</summary>
-    private void PassOver(FetchSession session, SessionQueue queue, in ReadResult read)
+    public void PassOver(FetchSession session, SessionQueue queue, in ReadResult read)
     {
         long passed = read.NextOffset.Value - queue.Next.Value;
         if (read.Size > 0 || read.Error != ErrorCode.None || passed <= 0)
@@ -37,35 +34,8 @@ internal sealed partial class FetchHandler
         session.IsMoveAwaited |= IsBounded(queue);
     }
 
-    /// <summary>
-    /// Whether senders wait for the reader to commit what was passed over, or the request has passed over enough, or
-    /// waited enough while it did, or has no owner any more.
-    /// </summary>
-    private bool IsToBeTold(FetchSession session) =>
-        session.IsMoveAwaited
-        || session.PassedCount >= MaxUntoldMessages
-        || (session.IsPassing && (session.Phase == FetchPhase.Ended || WaitLeft(session) <= TimeSpan.Zero));
-
-    /// <summary>What is left of the request's wait, which does not begin anew when it is taken up in vain.</summary>
-    private TimeSpan TakeWait(FetchSession session)
-    {
-        bool hasBegun = session.HasWaited || session.PassedCount > 0;
-        TimeSpan wait = hasBegun ? WaitLeft(session) : LongestWait(session);
-        session.HasWaited = true;
-        return wait > TimeSpan.Zero ? wait : TimeSpan.Zero;
-    }
-
-    private TimeSpan WaitLeft(FetchSession session) =>
-        LongestWait(session) - _time.GetElapsedTime(session.LastUsed);
-
-    private TimeSpan LongestWait(FetchSession session)
-    {
-        var wait = TimeSpan.FromMilliseconds(session.Request.MaxWaitMs);
-        return wait < _limits.MaxFetchWait ? wait : _limits.MaxFetchWait;
-    }
-
     /// <summary>Adds a header without entries for each queue whose reader does not know how far it has come.</summary>
-    private void TellMoved(FetchSession session, FetchAnswer answer)
+    public void Tell(FetchSession session, FetchAnswer answer)
     {
         int longest = session.Peer.MaxFrameBytes - FrameHeader.Size - FetchedQueueHeader.Size;
         int kept = 0;
@@ -79,7 +49,7 @@ internal sealed partial class FetchHandler
             }
 
             queue.IsMoved = false;
-            TellMoved(queue, answer);
+            Tell(queue, answer);
         }
 
         session.Moved.RemoveRange(kept, session.Moved.Count - kept);
@@ -87,13 +57,11 @@ internal sealed partial class FetchHandler
         session.IsMoveAwaited = false;
     }
 
-    private bool IsBounded(SessionQueue queue) =>
-        _catalogue.TryFindByQueue(queue.Key.Id, out Topic? topic) && topic.Backlog is { IsBounded: true };
-
-    private void TellMoved(SessionQueue queue, FetchAnswer answer)
+    /// <summary>Adds a header without entries if the reader does not know how far the queue has come.</summary>
+    public void Tell(SessionQueue queue, FetchAnswer answer)
     {
         if (queue.IsGone || queue.Told.Value >= queue.Next.Value
-            || !_store.TryGetQueue(queue.Key.Id, out QueueView view))
+            || !store.TryGetQueue(queue.Key.Id, out QueueView view))
         {
             return;
         }
@@ -105,4 +73,8 @@ internal sealed partial class FetchHandler
         answer.QueueCount++;
         answer.IsBounded |= IsBounded(queue);
     }
+
+    /// <summary>Whether the queue's topic has a bound, so that senders may wait for what is committed.</summary>
+    public bool IsBounded(SessionQueue queue) =>
+        catalogue.TryFindByQueue(queue.Key.Id, out Topic? topic) && topic.Backlog is { IsBounded: true };
 }

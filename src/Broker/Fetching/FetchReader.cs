@@ -4,8 +4,9 @@ using EQueue.Remoting;
 
 namespace EQueue.Broker;
 
-/// <content>Answers a request: gathers entries from the session's ready queues, then sends them or parks.</content>
-internal sealed partial class FetchHandler
+/// <summary>Fills answers: reads the ready queues of a session in turns, from memory and a little from disk.</summary>
+/// <remarks>Works for the thread that serves the session; keeps nothing itself.</remarks>
+internal sealed class FetchReader
 {
     private const int DiskReadsPerAnswer = 4;
 
@@ -19,99 +20,54 @@ internal sealed partial class FetchHandler
     /// <summary>Queues passed over in search of one that memory serves.</summary>
     private const int MaxSkipped = 64;
 
-    private const int SmallestBuffer = 4 << 10;
+    /// <summary>Reads of one turn that pass over as much as one may: a fraction of a millisecond of a thread.</summary>
+    private const int MaxLongPasses = 16;
+
     private const int FrameMargin = 4 << 10;
 
-    /// <summary>Serves a session that the caller has taken; what needs the disk continues without the caller.</summary>
-    private void Start(FetchSession session, bool maySendHere)
+    private readonly QueueStore _store;
+    private readonly TopicCatalogue _catalogue;
+    private readonly LimitOptions _limits;
+    private readonly FetchSessions _sessions;
+    private readonly FetchQuotas _quotas;
+    private readonly PassedQueues _passed;
+
+    public FetchReader(
+        ModuleContext context,
+        TopicCatalogue catalogue,
+        FetchSessions sessions,
+        FetchQuotas quotas,
+        PassedQueues passed)
     {
-        Task serving = ServeAsync(session, maySendHere);
-        System.Diagnostics.Debug.Assert(!serving.IsFaulted, "Serving a fetch handles its own errors.");
+        _store = context.Store;
+        _catalogue = catalogue;
+        _limits = context.Limits;
+        _sessions = sessions;
+        _quotas = quotas;
+        _passed = passed;
     }
 
-    private async Task ServeAsync(FetchSession session, bool maySendHere)
+    /// <summary>Begins an answer to the request of a session.</summary>
+    /// <param name="session">Served by the caller.</param>
+    /// <param name="budget">The memory for answers that were not taken.</param>
+    /// <param name="isLast">Whether the broker stops: nothing rests and nothing waits for memory any more.</param>
+    public FetchAnswer Begin(FetchSession session, SendBudget budget, bool isLast)
     {
-        try
-        {
-            while (!await TryServeAsync(session, maySendHere))
-            {
-                maySendHere = false;
-
-                // There is more to pass over: everybody else who waits for a thread comes first.
-                if (session.IsPassing)
-                    await Task.Yield();
-            }
-        }
-        catch (Exception exception)
-        {
-            Fail(session, exception);
-        }
-    }
-
-    /// <summary>Answers or parks.</summary>
-    /// <returns>False when something came while it parked: serve again.</returns>
-    private async ValueTask<bool> TryServeAsync(FetchSession session, bool maySendHere)
-    {
-        // It has no waiter any more; what would put it off can no more end its turn.
-        if (session.Phase == FetchPhase.Ended)
-        {
-            Abandon(session);
-            return true;
-        }
-
-        SendBudget budget = session.Peer.Transport.SendBudget;
-        if (TryHold(session) || TryWaitForMemory(session, budget))
-            return true;
-        session.TakeNotes();
-        session.WakeResting();
-        FetchRequest request = session.Request;
         int size = Math.Clamp(
-            session.LastAnswerBytes + (session.LastAnswerBytes >> 2), SmallestBuffer, _limits.MaxFetchBytes);
+            session.LastAnswerBytes + (session.LastAnswerBytes >> 2),
+            AnswerMemory.SmallestBuffer,
+            _limits.MaxFetchBytes);
         FetchAnswer answer = session.TakeAnswer();
-        int limit = Grant(budget, Math.Min(request.MaxBytes, _limits.MaxFetchBytes));
-        answer.Begin(RentFrame(budget, Math.Min(size, limit + FrameMargin)), limit);
-        answer.IsTight = budget.IsSpent;
-        try
-        {
-            if (_quotas.OfClient(session.Peer) is { } accounts)
-                answer.Limit = ShareOf(accounts, answer.Limit);
-            ValueTask gathering = GatherAsync(session, answer);
-            maySendHere &= gathering.IsCompleted;
-            await gathering;
-            if (answer.LacksMemory && answer.QueueCount == 0 && !_isStopping)
-            {
-                PutOff(session, MemoryWait);
-                return true;
-            }
-
-            if (session.IsDue || _isStopping || IsEnough(session, answer) || IsToBeTold(session))
-            {
-                Send(session, answer, maySendHere);
-                return true;
-            }
-
-            return Park(session);
-        }
-        finally
-        {
-            answer.End();
-            session.GiveAnswer(answer);
-        }
+        int limit = AnswerMemory.Grant(budget, Math.Min(session.Request.MaxBytes, _limits.MaxFetchBytes));
+        answer.Begin(AnswerMemory.RentFrame(budget, Math.Min(size, limit + FrameMargin)), limit);
+        answer.Limit = _quotas.ShareOf(session.Peer, limit);
+        answer.IsTight = budget.IsSpent && !isLast;
+        answer.MayRest = !isLast;
+        return answer;
     }
 
-    private static bool IsEnough(FetchSession session, FetchAnswer answer)
-    {
-        // Of cold bytes there is more for the asking: no use in waiting for a fuller answer.
-        if (answer.HasErrors || answer.ColdBytes > 0 || answer.IsCut)
-            return true;
-        if (answer.EntryBytes >= Math.Min(Math.Max(1, session.Request.MinBytes), answer.Limit))
-            return true;
-
-        // Fewer bytes than wanted, and the answer's own bounds kept queues out of it: waiting would not bring more.
-        return answer.EntryBytes > 0 && session.ReadyCount > session.Served.Count;
-    }
-
-    private async ValueTask GatherAsync(FetchSession session, FetchAnswer answer)
+    /// <summary>Fills an answer.</summary>
+    public async ValueTask GatherAsync(FetchSession session, FetchAnswer answer)
     {
         session.Served.Clear();
         answer.Frame!.Reserve(FetchResponseHeader.Size);
@@ -134,7 +90,7 @@ internal sealed partial class FetchHandler
             }
 
             int wanted = queue.MaxBytes;
-            if (TryRest(session, queue, ref wanted))
+            if (_quotas.TryRest(session, queue, answer.MayRest, ref wanted))
                 continue;
             int start = answer.Frame.WrittenCount;
             answer.Frame.Reserve(FetchedQueueHeader.Size);
@@ -146,7 +102,7 @@ internal sealed partial class FetchHandler
                 read = Read(session, queue, maxBytes, answer.Frame);
                 if (read.NeedsDisk)
                 {
-                    long taken = ColdReadBytes(budget);
+                    long taken = AnswerMemory.ColdReadBytes(budget, _limits);
                     if (!HasColdRoom(answer, mostCold) || !TryTakeCold(answer, budget, taken))
                     {
                         answer.Frame.Truncate(start);
@@ -190,6 +146,16 @@ internal sealed partial class FetchHandler
         return !answer.LacksMemory;
     }
 
+    /// <summary>Why a queue is not read now.</summary>
+    private ErrorCode Refusal(FetchSession session, SessionQueue queue)
+    {
+        if (queue.Refusal != ErrorCode.None)
+            return queue.Refusal;
+        if (queue.Topic is { } topic && !session.Access.PermitRead(topic))
+            return ErrorCode.NotAuthorized;
+        return _catalogue.IsReadable(queue.Key.Id) ? ErrorCode.None : ErrorCode.QueueNotReadable;
+    }
+
     /// <summary>
     /// Reads from memory; a queue with nothing to give leaves the ready list and is watched from then on.
     /// </summary>
@@ -197,7 +163,7 @@ internal sealed partial class FetchHandler
     {
         ReadResult read = ReadOnce(session, queue, maxBytes, frame);
         if (read.Error != ErrorCode.None || read.Size > 0 || read.NeedsDisk || queue.IsWatched
-            || HasMore(queue, read))
+            || PassedQueues.HasMore(queue, read))
         {
             return read;
         }
@@ -214,7 +180,7 @@ internal sealed partial class FetchHandler
         {
             ReadResult read = await _store.ReadFromDiskAsync(
                 queue.Key.Id, queue.Next, maxBytes, queue.TagMask, frame, session.Peer.Closed);
-            PassOver(session, queue, read);
+            _passed.PassOver(session, queue, read);
             return read;
         }
         finally
@@ -226,7 +192,7 @@ internal sealed partial class FetchHandler
     private ReadResult ReadOnce(FetchSession session, SessionQueue queue, int maxBytes, FrameBuffer frame)
     {
         ReadResult read = _store.Read(queue.Key.Id, queue.Next, maxBytes, queue.TagMask, frame);
-        PassOver(session, queue, read);
+        _passed.PassOver(session, queue, read);
         return read;
     }
 
@@ -247,7 +213,7 @@ internal sealed partial class FetchHandler
         {
             frame.Truncate(start);
             queue.IsReady = false;
-            bool hasMore = HasMore(queue, read);
+            bool hasMore = PassedQueues.HasMore(queue, read);
             if (hasMore)
                 answer.LongPasses++;
             if (hasMore || !queue.IsWatched)
@@ -255,7 +221,7 @@ internal sealed partial class FetchHandler
             return true;
         }
 
-        bool isTooMuch = answer.IsTight && read.Size > SmallAnswerBytes && !_isStopping;
+        bool isTooMuch = answer.IsTight && read.Size > AnswerMemory.SmallAnswerBytes;
         if (isTooMuch || frame.WrittenCount > longest)
         {
             frame.Truncate(start);
@@ -279,14 +245,14 @@ internal sealed partial class FetchHandler
         answer.IsCut |= read.NextOffset.Value < read.VisibleEnd.Value;
         answer.EntryBytes += read.Size;
         answer.QueueCount++;
-        answer.IsBounded |= IsBounded(queue);
+        answer.IsBounded |= _passed.IsBounded(queue);
         return true;
     }
 
     private void AddError(
         FetchSession session, SessionQueue queue, FetchAnswer answer, ErrorCode error, in ReadResult read = default)
     {
-        TellMoved(queue, answer);
+        _passed.Tell(queue, answer);
         QueueOffset start = read.Start;
         QueueOffset end = read.VisibleEnd;
         if (_store.TryGetQueue(queue.Key.Id, out QueueView view) && error != ErrorCode.UnknownQueue)
@@ -297,93 +263,6 @@ internal sealed partial class FetchHandler
             .Write(answer.Frame!.Reserve(FetchedQueueHeader.Size));
         answer.QueueCount++;
         answer.HasErrors = true;
-        Leave(session, queue);
-    }
-
-    private void Send(FetchSession session, FetchAnswer answer, bool maySendHere)
-    {
-        session.Advance();
-        TellMoved(session, answer);
-        FrameBuffer frame = answer.Frame!;
-        new FetchResponseHeader(session.Id, session.Request.Sequence, 0, answer.QueueCount)
-            .Write(frame.Slice(0, FetchResponseHeader.Size));
-        session.LastAnswerBytes = frame.WrittenCount;
-        Interlocked.Add(ref _counters.FetchedBytes, answer.EntryBytes);
-        BrokerConnection peer = session.Peer;
-        FrameHeader header = session.Header;
-
-        // The next request may come as soon as the answer leaves: the session must rest before.
-        (Topic Topic, int Bytes)[] given = GivenBy(session);
-        if (session.TryMove(FetchPhase.Serving, FetchPhase.Idle))
-        {
-            answer.Frame = null;
-            Charge(peer, given, answer.EntryBytes);
-            peer.Answer(header, frame, maySendHere, answer.IsBounded ? FrameFlags.Marked : FrameFlags.None);
-        }
-        else
-        {
-            Abandon(session);
-        }
-    }
-
-    /// <summary>Lets the request wait.</summary>
-    /// <returns>False when something came meanwhile and the session is the caller's again.</returns>
-    private bool Park(FetchSession session)
-    {
-        foreach (SessionQueue queue in session.Served)
-        {
-            // Fewer bytes than wanted: the queue stays ready, and what comes after them takes the request up again.
-            if (!queue.IsWatched)
-                queue.IsWatched = _store.Watch(queue.Key.Id, queue.NextAfterAnswer, session);
-            if (!queue.IsWatched)
-                return false;
-        }
-
-        if (session.ReadyCount > session.Served.Count)
-            return false;
-        if (Interlocked.Increment(ref _counters.ParkedFetches) > _limits.MaxParkedFetches)
-        {
-            Interlocked.Decrement(ref _counters.ParkedFetches);
-            Fail(session, new EQueueException(
-                ErrorCode.LimitReached, $"{_limits.MaxParkedFetches} fetches wait (Limits:MaxParkedFetches).")
-            {
-                RetryAfter = RetryAfter,
-            });
-            return true;
-        }
-
-        _wheel.Add(session, session.CutByRest(TakeWait(session)));
-        if (!session.TryMove(FetchPhase.Serving, FetchPhase.Parked))
-        {
-            Unpark(session);
-            Abandon(session);
-            return true;
-        }
-
-        if (!session.HasNotes && !session.IsDue && !session.IsRestDue && !_isStopping)
-            return true;
-        if (!session.TryMove(FetchPhase.Parked, FetchPhase.Serving))
-            return true;
-        Unpark(session);
-        return false;
-    }
-
-    /// <summary>Answers a request whose session was ended while it was the caller's.</summary>
-    private void Abandon(FetchSession session)
-    {
-        FrameHeader header = session.Header;
-        CleanUp(session);
-        session.Peer.Refuse(header, ErrorCode.UnknownFetchSession, $"Fetch session {session.Id} was ended.");
-    }
-
-    /// <summary>Answers a request that cannot be served; its session is over.</summary>
-    private void Fail(FetchSession session, Exception exception)
-    {
-        BrokerConnection peer = session.Peer;
-        FrameHeader header = session.Header;
-        session.End();
-        CleanUp(session);
-        if (!peer.IsClosed)
-            _failures.Answer(peer, header, exception);
+        _sessions.Leave(session, queue);
     }
 }
