@@ -2,7 +2,7 @@ using EQueue.Protocol;
 
 namespace EQueue.Broker;
 
-/// <content>How sessions begin, go on and end.</content>
+/// <content>How sessions begin, continue and end.</content>
 internal sealed partial class GroupRoster
 {
     /// <summary>Whose session a join of this request ends; null = none.</summary>
@@ -38,7 +38,7 @@ internal sealed partial class GroupRoster
             ReleaseTimeout = HeartbeatRules.ReleaseTimeout(request.ReleaseTimeout),
         };
         Touch(member, request, connection, client, now);
-        Subscribe(member, wanted);
+        _topics.Subscribe(member, wanted, kind);
         if (old is not null)
             End(old, old.Id == member.Id ? SessionEnd.Rejoined : SessionEnd.Replaced, member);
         if (member.InstanceId is { } instance && _instances.TryGetValue(instance, out GroupMember? other))
@@ -50,32 +50,12 @@ internal sealed partial class GroupRoster
         return member;
     }
 
-    /// <summary>Lets a member that has joined in the settle window have what it had, where that holds.</summary>
-    /// <param name="member">Who claims.</param>
-    /// <param name="owned">What it had, with grants of an earlier epoch.</param>
-    /// <param name="committedIn">The generation of a queue's last commit; null = none.</param>
+    /// <inheritdoc cref="RosterQueues.Claim"/>
     public void Claim(
         GroupMember member, IEnumerable<OwnedQueue> owned, Func<QueueKey, GroupGeneration?> committedIn)
     {
-        if (!IsSettling || Kind == GroupKind.Broadcast)
-            return;
-        foreach (OwnedQueue claim in owned)
-        {
-            if (claim.Grant.Epoch >= generations.Epoch
-                || !_queues.TryGetValue(claim.Queue, out RosterQueue? queue)
-                || queue.Owner is not null
-                || !queue.IsReadable
-                || (queue.IsClaimed && queue.Target != member)
-                || !member.Subscriptions.ContainsKey(queue.Topic)
-                || committedIn(claim.Queue) > claim.Grant)
-            {
-                continue;
-            }
-
-            queue.Target = member;
-            queue.IsClaimed = true;
-            _isChanged = true;
-        }
+        if (IsSettling && Kind == GroupKind.Shared)
+            _queues.Claim(member, owned, committedIn);
     }
 
     /// <summary>A call of a member that has joined.</summary>
@@ -110,7 +90,7 @@ internal sealed partial class GroupRoster
         Touch(member, request, connection, client, now);
         member.Seen = request.Generation;
         if (request.Owned is { } owned)
-            Release(member, owned);
+            _queues.Release(member, owned);
         return (member, member.Seen != member.Told);
     }
 
@@ -172,58 +152,15 @@ internal sealed partial class GroupRoster
             $"Call {request.Sequence} of member {member.Id} of group '{name}' comes after call {member.Sequence}.");
     }
 
-    /// <summary>What the member does not list any more is free, if it has heard that it was given it.</summary>
-    private void Release(GroupMember member, IReadOnlyList<OwnedQueue> owned)
-    {
-        var listed = owned.ToHashSet();
-        foreach (RosterQueue queue in _queues.Values)
-        {
-            if (queue.Owner == member
-                && queue.Grant <= member.Seen
-                && !listed.Contains(new OwnedQueue(queue.Key, queue.Grant)))
-            {
-                Free(queue);
-            }
-        }
-    }
-
     private void End(GroupMember member, SessionEnd cause, GroupMember? heir)
     {
         _members.Remove(member.Id);
         if (member.InstanceId is { } instance && _instances.GetValueOrDefault(instance) == member)
             _instances.Remove(instance);
-        foreach (RosterQueue queue in _queues.Values)
-        {
-            if (queue.Owner == member)
-                Free(queue);
-            if (queue.Target == member)
-            {
-                queue.Target = heir;
-                queue.IsClaimed &= heir is not null;
-            }
-        }
-
-        Unread(member);
+        _queues.PassOn(member, heir);
+        Drop(_topics.Unsubscribe(member));
         Ended.Add((member, cause));
         MarkStale();
-    }
-
-    private void CheckTags(Dictionary<string, string[]> wanted, GroupMember? except)
-    {
-        foreach ((string topic, string[] tags) in wanted)
-        {
-            if (!_topics.TryGetValue(topic, out RosterTopic? read) || read.Tags.AsSpan().SequenceEqual(tags))
-                continue;
-            GroupMember? other = _members.Values.FirstOrDefault(
-                member => member != except && member.Subscriptions.ContainsKey(topic));
-            if (other is not null)
-            {
-                throw new EQueueException(
-                    ErrorCode.TagsDiffer,
-                    $"Group '{name}' reads {HeartbeatRules.Describe(read.Tags)} of topic '{topic}' "
-                    + $"({other.Client}); this member asks for {HeartbeatRules.Describe(tags)}.");
-            }
-        }
     }
 
     private void Resubscribe(GroupMember member, Dictionary<string, string[]> wanted)
@@ -236,70 +173,17 @@ internal sealed partial class GroupRoster
 
         if (Kind == GroupKind.Shared)
             CheckTags(wanted, member);
-        IReadOnlyDictionary<string, string[]> before = member.Subscriptions;
-        _bytes -= member.Bytes;
-        Subscribe(member, wanted);
-        foreach (string topic in before.Keys)
-            Unread(topic);
+        Drop(_topics.Resubscribe(member, wanted, Kind));
         member.IsListChanged |= Kind == GroupKind.Broadcast;
         MarkStale();
     }
 
-    private void Subscribe(GroupMember member, Dictionary<string, string[]> wanted)
+    private void CheckTags(Dictionary<string, string[]> wanted, GroupMember? except) =>
+        _topics.CheckTags(wanted, _members.Values.Where(member => member != except));
+
+    private void Drop(List<RosterQueue> unread)
     {
-        // Members of a group mostly read the same: they share names and tags.
-        var shared = new Dictionary<string, string[]>(wanted.Count);
-        member.Bytes = RosterSize.Member + RosterSize.OfText(member.InstanceId) + RosterSize.OfText(member.Client);
-        foreach ((string topic, string[] tags) in wanted)
-        {
-            if (!_topics.TryGetValue(topic, out RosterTopic? read))
-            {
-                _topics.Add(topic, read = new RosterTopic(topic));
-                _bytes += RosterSize.Topic + RosterSize.OfText(topic);
-                ChangedTopics.Add(topic);
-            }
-
-            string[] own = read.Tags;
-            if (!own.AsSpan().SequenceEqual(tags))
-            {
-                own = tags;
-                if (Kind == GroupKind.Broadcast && read.ReaderCount > 0)
-                {
-                    member.Bytes += RosterSize.Of(tags);
-                }
-                else
-                {
-                    _bytes += RosterSize.Of(tags) - RosterSize.Of(read.Tags);
-                    read.Tags = tags;
-                }
-            }
-
-            read.ReaderCount++;
-            shared.Add(read.Name, own);
-            member.Bytes += RosterSize.Subscription;
-        }
-
-        member.Subscriptions = shared;
-        _bytes += member.Bytes;
-    }
-
-    private void Unread(GroupMember member)
-    {
-        _bytes -= member.Bytes;
-        foreach (string topic in member.Subscriptions.Keys)
-            Unread(topic);
-    }
-
-    private void Unread(string topic)
-    {
-        RosterTopic read = _topics[topic];
-        if (--read.ReaderCount > 0)
-            return;
-        foreach (RosterQueue queue in read.Queues)
-            Drop(queue);
-        _bytes -= RosterSize.Topic + RosterSize.OfText(topic) + RosterSize.Of(read.Tags)
-            + ((long)RosterSize.Queue * read.Queues.Length);
-        _topics.Remove(topic);
-        ChangedTopics.Add(topic);
+        foreach (RosterQueue queue in unread)
+            _queues.Drop(queue);
     }
 }

@@ -15,28 +15,25 @@ internal sealed partial class GroupRoster(
 {
     private readonly Dictionary<Guid, GroupMember> _members = [];
     private readonly Dictionary<string, GroupMember> _instances = [];
-    private readonly SortedDictionary<string, RosterTopic> _topics = new(StringComparer.Ordinal);
-    private readonly Dictionary<QueueKey, RosterQueue> _queues = [];
-    private readonly Dictionary<QueueKey, int> _pendingCommits = [];
+    private readonly RosterTopics _topics = new(name);
+    private readonly RosterQueues _queues = new(generations);
     private TimeSpan? _settlesUntil;
-    private long _bytes;
     private bool _isStale;
-    private bool _isChanged;
 
     public GroupKind Kind { get; private set; }
 
     /// <summary>What the members and the queues that they read take in memory.</summary>
-    public long Bytes => _bytes + (_members.Count > 0 ? RosterSize.Group : 0);
+    public long Bytes => _topics.Bytes + (_members.Count > 0 ? RosterSize.Group : 0);
 
     public IReadOnlyCollection<GroupMember> Members => _members.Values;
 
-    public IReadOnlyCollection<RosterQueue> Queues => _queues.Values;
+    public IReadOnlyCollection<RosterQueue> Queues => _queues.All;
 
     /// <summary>By name.</summary>
-    public IReadOnlyCollection<RosterTopic> Topics => _topics.Values;
+    public IReadOnlyCollection<RosterTopic> Topics => _topics.All;
 
     /// <summary>Of the newest grant or list.</summary>
-    public GroupGeneration Generation { get; private set; } = GroupGeneration.Join;
+    public GroupGeneration Generation => _queues.Generation;
 
     /// <summary>Whether the group waits for the members it had before a restart of the broker.</summary>
     public bool IsSettling => _settlesUntil is not null;
@@ -44,24 +41,24 @@ internal sealed partial class GroupRoster(
     public GroupState State =>
         IsSettling ? GroupState.Settling
         : _members.Count == 0 ? GroupState.Empty
-        : Kind == GroupKind.Shared && _queues.Values.Any(queue => queue.Owner != queue.Target) ? GroupState.Moving
+        : Kind == GroupKind.Shared && _queues.All.Any(queue => queue.Owner != queue.Target) ? GroupState.Moving
         : GroupState.Stable;
 
-    /// <summary>Grants to another than the last owner, since the group is in memory.</summary>
-    public long MoveCount { get; private set; }
+    /// <inheritdoc cref="RosterQueues.MoveCount"/>
+    public long MoveCount => _queues.MoveCount;
 
     /// <summary>Whether members may have news; the caller takes it back when it has told them.</summary>
     public bool HasMoved { get; set; }
 
-    /// <summary>Topics whose first reader came or whose last one went; the caller takes them out.</summary>
-    public List<string> ChangedTopics { get; } = [];
+    /// <inheritdoc cref="RosterTopics.Changed"/>
+    public List<string> ChangedTopics => _topics.Changed;
 
     /// <summary>Sessions that are over; the caller takes them out.</summary>
     public List<(GroupMember Member, SessionEnd Cause)> Ended { get; } = [];
 
-    public bool HasPendingCommits => _pendingCommits.Count > 0;
+    public bool HasPendingCommits => _queues.HasPendingCommits;
 
-    public bool Reads(string topic) => _topics.ContainsKey(topic);
+    public bool Reads(string topic) => _topics.Find(topic) is not null;
 
     public GroupMember? Find(Guid member) => _members.GetValueOrDefault(member);
 
@@ -70,7 +67,7 @@ internal sealed partial class GroupRoster(
     {
         Kind = kind;
         _settlesUntil = until;
-        _isChanged = true;
+        _queues.IsChanged = true;
     }
 
     /// <summary>Takes over which queues a topic has; none when it does not exist.</summary>
@@ -80,7 +77,7 @@ internal sealed partial class GroupRoster(
     public void SetTopic(string topic, IReadOnlyList<QueueId> queues, IReadOnlySet<QueueId>? unreadable = null)
     {
         bool IsReadable(RosterQueue queue) => unreadable is null || !unreadable.Contains(queue.Key.Id);
-        if (!_topics.TryGetValue(topic, out RosterTopic? read)
+        if (_topics.Find(topic) is not { } read
             || (read.Queues.Select(queue => queue.Key.Id).SequenceEqual(queues)
                 && read.Queues.All(queue => queue.IsReadable == IsReadable(queue))))
         {
@@ -88,18 +85,18 @@ internal sealed partial class GroupRoster(
         }
 
         Dictionary<QueueKey, RosterQueue> left = read.Queues.ToDictionary(queue => queue.Key);
-        _bytes += (long)RosterSize.Queue * (queues.Count - left.Count);
-        read.Queues =
+        RosterQueue[] now =
         [
             .. queues.Select((id, number) => left.Remove(new QueueKey(0, id), out RosterQueue? kept)
                 ? kept
                 : new RosterQueue(topic, number, new QueueKey(0, id))),
         ];
+        _topics.SetQueues(read, now);
         foreach (RosterQueue gone in left.Values)
-            Drop(gone);
+            _queues.Drop(gone);
         foreach (RosterQueue queue in read.Queues)
         {
-            _queues[queue.Key] = queue;
+            _queues.Add(queue);
             queue.IsReadable = IsReadable(queue);
         }
 
@@ -108,43 +105,29 @@ internal sealed partial class GroupRoster(
         MarkStale();
     }
 
-    /// <summary>A commit of the queue enters the log.</summary>
-    public void BeginCommit(QueueKey queue) =>
-        _pendingCommits[queue] = _pendingCommits.GetValueOrDefault(queue) + 1;
+    /// <inheritdoc cref="RosterQueues.BeginCommit"/>
+    public void BeginCommit(QueueKey queue) => _queues.BeginCommit(queue);
 
-    /// <summary>A commit of the queue is visible.</summary>
-    public void EndCommit(QueueKey queue)
-    {
-        if (--_pendingCommits[queue] > 0)
-            return;
-        _pendingCommits.Remove(queue);
-        // The commit of a queue that has its owner is not waited for.
-        _isChanged |= _queues.TryGetValue(queue, out RosterQueue? read) && read.Owner is null;
-    }
+    /// <inheritdoc cref="RosterQueues.EndCommit"/>
+    public void EndCommit(QueueKey queue) => _queues.EndCommit(queue);
 
     /// <summary>Whether a member may commit in a queue.</summary>
-    public ErrorCode CheckCommit(GroupMember member, QueueKey key, GroupGeneration grant)
-    {
-        if (Kind == GroupKind.Broadcast)
-            return ErrorCode.None;
-        if (!_queues.TryGetValue(key, out RosterQueue? queue) || queue.Owner != member)
-            return ErrorCode.QueueNotOwned;
-        return queue.Grant == grant ? ErrorCode.None : ErrorCode.FencedGeneration;
-    }
+    public ErrorCode CheckCommit(GroupMember member, QueueKey key, GroupGeneration grant) =>
+        Kind == GroupKind.Broadcast ? ErrorCode.None : _queues.CheckCommit(member, key, grant);
 
     /// <summary>Moves everything on as far as it can go now.</summary>
     public void Settle(TimeSpan now)
     {
         bool isDone = now >= _settlesUntil;
-        if (!_isChanged && !isDone)
+        if (!_queues.IsChanged && !isDone)
             return;
-        _isChanged = false;
+        _queues.IsChanged = false;
         HasMoved = true;
         if (IsSettling)
         {
-            Give();
-            if (isDone || (_queues.Count > 0
-                && _queues.Values.All(queue => queue.Owner is not null || !queue.IsReadable)))
+            _queues.Give(IsSettling);
+            if (isDone || (_queues.All.Count > 0
+                && _queues.All.All(queue => queue.Owner is not null || !queue.IsReadable)))
             {
                 _settlesUntil = null;
                 _isStale = true;
@@ -155,10 +138,10 @@ internal sealed partial class GroupRoster(
         {
             _isStale = false;
             if (Kind == GroupKind.Shared)
-                Assign();
+                _queues.Assign([.. _members.Values.OrderBy(member => member.Rank)], _topics.All);
         }
 
-        Give();
+        _queues.Give(IsSettling);
         CountOwed(now);
     }
 
@@ -185,7 +168,7 @@ internal sealed partial class GroupRoster(
         IReadOnlyList<AssignedTopic>? list = isWhole || member.IsListChanged ? ListOf(member) : null;
         if (member.IsListChanged)
         {
-            member.Told = Generation = generations.Next();
+            member.Told = _queues.NextGeneration();
             member.IsListChanged = false;
         }
 
@@ -208,7 +191,7 @@ internal sealed partial class GroupRoster(
         var list = new List<AssignedTopic>();
         foreach (string topic in member.Subscriptions.Keys.Order(StringComparer.Ordinal))
         {
-            if (!_topics.TryGetValue(topic, out RosterTopic? read))
+            if (_topics.Find(topic) is not { } read)
                 continue;
             AssignedQueue[] queues =
             [
@@ -228,72 +211,6 @@ internal sealed partial class GroupRoster(
         return list;
     }
 
-    /// <summary>Decides anew who shall have what.</summary>
-    private void Assign()
-    {
-        GroupMember[] members = [.. _members.Values.OrderBy(member => member.Rank)];
-        var numbers = new Dictionary<GroupMember, int>(members.Length);
-        foreach (GroupMember member in members)
-            numbers.Add(member, numbers.Count);
-        int NumberOf(GroupMember? member) =>
-            member is not null && numbers.TryGetValue(member, out int number) ? number : -1;
-
-        (string Name, RosterQueue[] Queues)[] topics =
-        [
-            .. _topics.Values
-                .Select(topic => (topic.Name, Queues: topic.Queues.Where(queue => queue.IsReadable).ToArray()))
-                .Where(topic => topic.Queues.Length > 0),
-        ];
-        foreach (RosterQueue queue in _queues.Values.Where(queue => !queue.IsReadable))
-            Aim(queue, null);
-        int[][] targets = QueueAssigner.Assign(
-            [.. topics.Select(topic => new AssignableTopic(
-                [.. members.Where(m => m.Subscriptions.ContainsKey(topic.Name)).Select(m => numbers[m])],
-                [.. topic.Queues.Select(queue => NumberOf(queue.Target) is >= 0 and var had
-                    ? had
-                    : NumberOf(queue.Owner))],
-                [.. topic.Queues.Select(queue => NumberOf(queue.Owner))]))],
-            [.. members.Select(member => member.Rank)]);
-        for (int t = 0; t < topics.Length; t++)
-        {
-            for (int number = 0; number < targets[t].Length; number++)
-                Aim(topics[t].Queues[number], targets[t][number] is >= 0 and var target ? members[target] : null);
-        }
-    }
-
-    private static void Aim(RosterQueue queue, GroupMember? target)
-    {
-        if (queue.Target == target)
-            return;
-        if (queue.Owner is { } owner && (owner == queue.Target || owner == target))
-            owner.IsListChanged = true;
-        queue.Target = target;
-    }
-
-    /// <summary>Gives queues without an owner to those who shall have them, unless a commit of it is under
-    /// way.</summary>
-    private void Give()
-    {
-        foreach (RosterQueue queue in _queues.Values)
-        {
-            if (queue.Owner is not null
-                || queue.Target is not { } target
-                || (IsSettling && !queue.IsClaimed)
-                || _pendingCommits.ContainsKey(queue.Key))
-            {
-                continue;
-            }
-
-            queue.Owner = target;
-            queue.Grant = Generation = generations.Next();
-            queue.IsClaimed = false;
-            if (queue.LastOwner != target.Rank)
-                MoveCount += queue.LastOwner is null ? 0 : 1;
-            queue.LastOwner = target.Rank;
-            target.IsListChanged = true;
-        }
-    }
-
     /// <summary>Counts what each member waits for, and since when it owes a release.</summary>
     private void CountOwed(TimeSpan now)
     {
@@ -303,44 +220,13 @@ internal sealed partial class GroupRoster(
             member.OwesSince = null;
             if (IsSettling && Kind == GroupKind.Shared)
             {
-                member.Pending = member.Subscriptions.Keys.Sum(
-                    topic => _topics[topic].Queues.Count(queue => queue.Owner is null && queue.IsReadable));
+                member.Pending = member.Subscriptions.Keys.Sum(topic =>
+                    _topics.Find(topic)!.Queues.Count(queue => queue.Owner is null && queue.IsReadable));
             }
         }
 
-        foreach (RosterQueue queue in _queues.Values)
-        {
-            if (queue.Owner == queue.Target || Kind == GroupKind.Broadcast)
-            {
-                queue.OwedSince = null;
-                continue;
-            }
-
-            if (queue.Target is { } target && !IsSettling)
-                target.Pending++;
-            if (queue.Owner is not { } owner)
-                continue;
-            queue.OwedSince ??= now;
-            if (owner.OwesSince is not { } owes || queue.OwedSince < owes)
-                owner.OwesSince = queue.OwedSince;
-        }
+        _queues.CountOwed(Kind, IsSettling, now);
     }
 
-    private void Free(RosterQueue queue)
-    {
-        if (queue.Owner is { } owner)
-            owner.IsListChanged |= queue.Target == owner;
-        queue.Owner = null;
-        queue.OwedSince = null;
-        _isChanged = true;
-    }
-
-    private void Drop(RosterQueue queue)
-    {
-        Free(queue);
-        queue.Target = null;
-        _queues.Remove(queue.Key);
-    }
-
-    private void MarkStale() => _isStale = _isChanged = true;
+    private void MarkStale() => _isStale = _queues.IsChanged = true;
 }
