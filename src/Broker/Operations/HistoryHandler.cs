@@ -22,7 +22,7 @@ internal sealed class HistoryHandler(QueueStore store, TopicCatalogue catalogue)
         long fork = request.Known.Epochs.Count == 0 ? LogHistory.NoFork : store.History.ForkFrom(request.Known);
         for (int i = 0; i < forks.Length && fork != LogHistory.NoFork; i++)
         {
-            QueuePlace place = request.Places[i];
+            HistoryPlace place = request.Places[i];
             if (await FindAsync(place.Queue, fork, cancellationToken) is { } end && place.Next > end)
                 forks[i] = end;
         }

@@ -109,7 +109,7 @@ internal static class GroupCommit
             CheckHistoryResponse answer = await HistoryCheck.JudgeAsync(
                 terms.Link,
                 known.Key,
-                Array.ConvertAll(some, static one => new QueuePlace(one.Cursor.Key, new QueueOffset(one.Next))),
+                Array.ConvertAll(some, static one => new HistoryPlace(one.Cursor.Key, new QueueOffset(one.Next))),
                 terms.Timeout,
                 cancellationToken).ConfigureAwait(false);
             if (answer.History.Opening != opening)

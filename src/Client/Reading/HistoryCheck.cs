@@ -10,7 +10,7 @@ internal static class HistoryCheck
     public static async ValueTask<CheckHistoryResponse> JudgeAsync(
         BrokerLink link,
         LogHistory known,
-        IReadOnlyList<QueuePlace> places,
+        IReadOnlyList<HistoryPlace> places,
         TimeSpan timeout,
         CancellationToken cancellationToken)
     {
@@ -44,8 +44,8 @@ internal static class HistoryCheck
                 (QueueCursor Cursor, int Version, QueueOffset Farthest)[] asked;
                 lock (gate)
                     asked = [.. some.Select(static one => (one, one.Version, one.Farthest))];
-                QueuePlace[] places =
-                    Array.ConvertAll(asked, static one => new QueuePlace(one.Cursor.Key, one.Farthest));
+                HistoryPlace[] places =
+                    Array.ConvertAll(asked, static one => new HistoryPlace(one.Cursor.Key, one.Farthest));
                 CheckHistoryResponse answer = await JudgeAsync(
                     session.Link, share.Key, places, timeout, cancellationToken).ConfigureAwait(false);
                 lock (gate)

@@ -5,7 +5,7 @@ namespace EQueue.Protocol;
 /// <param name="Known">The history in which the places were read; empty = none, no place is judged.</param>
 /// <param name="Places">Queues, and in each the first message not read.</param>
 /// <remarks>Errors: InvalidArgument (more than 1,000 epochs or 10,000 places).</remarks>
-public sealed record CheckHistoryRequest(LogHistory Known, IReadOnlyList<QueuePlace> Places)
+public sealed record CheckHistoryRequest(LogHistory Known, IReadOnlyList<HistoryPlace> Places)
     : IRequest<CheckHistoryRequest, CheckHistoryResponse>
 {
     /// <summary>Places in a request, at most.</summary>
@@ -16,7 +16,7 @@ public sealed record CheckHistoryRequest(LogHistory Known, IReadOnlyList<QueuePl
 
     /// <inheritdoc/>
     public static CheckHistoryRequest Read(ref PayloadReader reader) =>
-        new(LogHistory.Read(ref reader), reader.ReadList<QueuePlace>(QueuePlace.Size));
+        new(LogHistory.Read(ref reader), reader.ReadList<HistoryPlace>(HistoryPlace.Size));
 
     /// <inheritdoc/>
     public void Write(PayloadWriter writer)
@@ -29,12 +29,12 @@ public sealed record CheckHistoryRequest(LogHistory Known, IReadOnlyList<QueuePl
 /// <summary>A queue and a place in it.</summary>
 /// <param name="Queue">Which queue.</param>
 /// <param name="Next">The first message not read.</param>
-public readonly record struct QueuePlace(QueueKey Queue, QueueOffset Next) : IPayload<QueuePlace>
+public readonly record struct HistoryPlace(QueueKey Queue, QueueOffset Next) : IPayload<HistoryPlace>
 {
     internal const int Size = QueueKey.Size + 8;
 
     /// <inheritdoc/>
-    public static QueuePlace Read(ref PayloadReader reader) =>
+    public static HistoryPlace Read(ref PayloadReader reader) =>
         new(QueueKey.Read(ref reader), new QueueOffset(reader.ReadInt64()));
 
     /// <inheritdoc/>

@@ -67,7 +67,7 @@ public sealed class RestoredBackupTests
         Assert.Equal([ErrorCode.None], stored.Errors);
         var known = new LogHistory([new HistoryEpoch(other, history.Epochs[^1].Start)]);
         CheckHistoryResponse judged = await link.InvokeAsync(
-            new CheckHistoryRequest(known, [new QueuePlace(key, new QueueOffset(3)), new QueuePlace(key, default)]),
+            new CheckHistoryRequest(known, [new HistoryPlace(key, new QueueOffset(3)), new HistoryPlace(key, default)]),
             TimeSpan.FromSeconds(20),
             Token);
         Assert.Equal([new QueueOffset(0), CheckHistoryResponse.Fits], judged.Forks);

@@ -76,7 +76,7 @@ public static class OperationCases
         OperationCase.Of(
             r => new FindOffsetsResponse(List(r, x => new OffsetAnswer((ErrorCode)x.Next(100), Offset(x))))),
         OperationCase.Of(r => new CheckHistoryRequest(
-            History(r), List(r, x => new QueuePlace(new QueueKey((ushort)x.Next(), Queue(x)), Offset(x))))),
+            History(r), List(r, x => new HistoryPlace(new QueueKey((ushort)x.Next(), Queue(x)), Offset(x))))),
         OperationCase.Of(r => new CheckHistoryResponse(History(r), List(r, Offset))),
         OperationCase.Of(r => new FindByKeyRequest
         {

@@ -49,7 +49,7 @@ public sealed class OperationGoldenTests
     {
         var history = new LogHistory([new HistoryEpoch(new HistoryMark(2, 0xA1B2C3D4), 5)]);
         Holds(
-            new CheckHistoryRequest(history, [new QueuePlace(Queue, new QueueOffset(7))]),
+            new CheckHistoryRequest(history, [new HistoryPlace(Queue, new QueueOffset(7))]),
             "01000000 02000000 d4c3b2a1 0500000000000000 01000000 0000 05000000 0700000000000000");
         Holds(
             new CheckHistoryResponse(history, [new QueueOffset(-1)]),

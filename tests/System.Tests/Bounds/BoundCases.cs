@@ -59,7 +59,7 @@ internal sealed class BoundCases(BoundPlant plant, TimeSpan wait)
             [.. plant.WideKeys.Select(queue => new OffsetQuestion(queue, OffsetQuestion.End))])),
         [Opcode.CheckHistory] = () => Many(4, new CheckHistoryRequest(
             new LogHistory([new HistoryEpoch(new HistoryMark(1, 7), 0)]),
-            [.. plant.WideKeys.Select(queue => new QueuePlace(queue, new QueueOffset(1)))])),
+            [.. plant.WideKeys.Select(queue => new HistoryPlace(queue, new QueueOffset(1)))])),
         [Opcode.FindByKey] = () => Many(4, new FindByKeyRequest
         {
             Queue = plant.LargeKey,
