@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
@@ -97,39 +98,51 @@ public sealed class Consumer : IClosable, IDisposable
         ThrowIfClosed();
         if (cancellationToken.IsCancellationRequested)
             return ValueTask.FromCanceled(cancellationToken);
-        (QueueCursor queue, QueueOffset offset) = message.Place;
+        (QueueCursor queue, QueueOffset offset) = message.Held;
         queue.Processed = offset.Value + 1;
         return CallAsync(() => _member.CommitAsync(queue, cancellationToken), cancellationToken);
     }
 
     /// <summary>
-    /// Commits each of these queues up to the place given as its <see cref="QueueProgress.Next"/>, wherever the loop
-    /// stands: for an application whose work on a message ends later than its step, with
-    /// <see cref="ConsumerOptions.AutoCommit"/> off.
+    /// Commits each of these queues up to the place given, wherever the loop stands: for an application whose work on
+    /// a message ends later than its step, with <see cref="ConsumerOptions.AutoCommit"/> off.
     /// </summary>
-    /// <param name="places">Topic, queue and the offset of the first message that is not done; nothing else of it
-    /// counts. Places behind what is committed change nothing.</param>
+    /// <param name="places">The first message of each queue that is not done: <see cref="QueuePlace.Next"/> of the last
+    /// one that is. Of several places in one queue the last in the list counts. Places behind what is committed change
+    /// nothing.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="EQueueException">The first refusal; the other queues are committed. QueueNotOwned: a queue is
     /// not this member's, or no longer. InvalidArgument: beyond the queue's end. UnknownMember, FencedGeneration,
     /// Unreachable and others.</exception>
     /// <remarks>Allowed within <see cref="ConsumerOptions.Revoking"/>, for the queues that it names.</remarks>
+    [OverloadResolutionPriority(1)]
     public ValueTask CommitAsync(
-        IReadOnlyList<QueueProgress> places, CancellationToken cancellationToken = default)
+        IReadOnlyList<QueuePlace> places, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(places);
         return CallAsync(() => CommitPlacesAsync(places, cancellationToken), cancellationToken);
     }
 
+    /// <inheritdoc cref="CommitAsync(IReadOnlyList{QueuePlace}, CancellationToken)"/>
+    /// <param name="places">How far each queue is done: its <see cref="QueueProgress.Next"/>, and nothing else of it,
+    /// counts. Places behind what is committed change nothing.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    public ValueTask CommitAsync(
+        IReadOnlyList<QueueProgress> places, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(places);
+        return CommitAsync([.. places.Select(static queue => queue.NextPlace)], cancellationToken);
+    }
+
     private async ValueTask CommitPlacesAsync(
-        IReadOnlyList<QueueProgress> places, CancellationToken cancellationToken)
+        IReadOnlyList<QueuePlace> places, CancellationToken cancellationToken)
     {
         var nexts = new Dictionary<QueueCursor, long>(places.Count);
         EQueueException? failure = null;
-        foreach (QueueProgress place in places)
+        foreach (QueuePlace place in places)
         {
             if (_stream.FindHeld(place.Topic, place.Queue) is { } cursor)
-                nexts[cursor] = place.Next.Value;
+                nexts[cursor] = place.Offset.Value;
             else
                 failure ??= NotOwned(place.Topic, place.Queue);
         }
@@ -145,16 +158,31 @@ public sealed class Consumer : IClosable, IDisposable
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(
         () => _stream.SeekAsync(FindOwned(topic, queue), position, cancellationToken), cancellationToken);
 
+    /// <summary>Seeks to a message of a queue that this member owns.</summary>
+    /// <param name="place">The message that comes next.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <exception cref="EQueueException">QueueNotOwned, DamagedData, Unreachable.</exception>
+    public ValueTask SeekAsync(QueuePlace place, CancellationToken cancellationToken = default) =>
+        SeekAsync(place.Topic, place.Queue, StartPosition.AtOffset(place.Offset.Value), cancellationToken);
+
     /// <summary>
-    /// Fetches no more of a queue until <see cref="Resume"/>, or until it is another member's; what is fetched already
-    /// is still given. It stays this member's, and committed.
+    /// Fetches no more of a queue until <see cref="Resume(string, int)"/>, or until it is another member's; what is
+    /// fetched already is still given. It stays this member's, and committed.
     /// </summary>
     /// <exception cref="EQueueException">QueueNotOwned.</exception>
     public void Pause(string topic, int queue) => SetPaused(topic, queue, isPaused: true);
 
+    /// <inheritdoc cref="Pause(string, int)"/>
+    /// <param name="place">Of the queue; its offset does not count.</param>
+    public void Pause(QueuePlace place) => Pause(place.Topic, place.Queue);
+
     /// <summary>Fetches a paused queue again.</summary>
     /// <exception cref="EQueueException">QueueNotOwned.</exception>
     public void Resume(string topic, int queue) => SetPaused(topic, queue, isPaused: false);
+
+    /// <inheritdoc cref="Resume(string, int)"/>
+    /// <param name="place">Of the queue; its offset does not count.</param>
+    public void Resume(QueuePlace place) => Resume(place.Topic, place.Queue);
 
     /// <summary>
     /// Commits what is processed (unless that is off) and leaves the group for good, also as a static member: others

@@ -32,6 +32,9 @@ public sealed class DamagedDataException : EQueueException
     /// <summary>The first message behind the damage.</summary>
     public QueueOffset Next { get; }
 
+    /// <summary>The place of <see cref="Next"/>: where seeking to continues.</summary>
+    public QueuePlace NextPlace => new(Topic, Queue, Next);
+
     /// <summary>What is wrong with them: DamagedData, on the broker's disk; CorruptBatch, their checksum; InvalidBatch,
     /// no records; UnsupportedCodec; MessageTooLarge, more than <see cref="ClientOptions.MaxFrameBytes"/> when
     /// uncompressed.</summary>

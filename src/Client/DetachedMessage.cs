@@ -25,6 +25,9 @@ public sealed record DetachedMessage
     /// <summary>Its place in the queue.</summary>
     public required QueueOffset Offset { get; init; }
 
+    /// <summary>Topic, queue and offset together.</summary>
+    public QueuePlace Place => new(Topic, Queue, Offset);
+
     /// <summary>The key's bytes; null for none.</summary>
     public byte[]? Key { get; init; }
 

@@ -29,4 +29,7 @@ public sealed class DivergedHistoryException : EQueueException
 
     /// <summary>Where the histories part.</summary>
     public QueueOffset Next { get; }
+
+    /// <summary>The place of <see cref="Next"/>: where seeking to continues.</summary>
+    public QueuePlace NextPlace => new(Topic, Queue, Next);
 }

@@ -26,6 +26,13 @@ public sealed partial class EQueueAdmin
             topic, finder => finder.ReadAsync(queue, offset, cancellationToken), cancellationToken);
     }
 
+    /// <inheritdoc cref="ReadMessageAsync(string, int, long, CancellationToken)"/>
+    /// <param name="place">Its place, as a receipt or a message tells it.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    public ValueTask<DetachedMessage?> ReadMessageAsync(
+        QueuePlace place, CancellationToken cancellationToken = default) =>
+        ReadMessageAsync(place.Topic, place.Queue, place.Offset.Value, cancellationToken);
+
     /// <summary>Reads the messages that came at a time and after it, the oldest first.</summary>
     /// <param name="topic">Its name.</param>
     /// <param name="since">Stored then or later.</param>

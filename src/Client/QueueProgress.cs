@@ -9,4 +9,8 @@ namespace EQueue.Client;
 /// <param name="Committed">What the group has committed through this consumer; -1 for nothing.</param>
 /// <param name="End">The end of the queue when last heard of; -1 before the first answer.</param>
 public readonly record struct QueueProgress(
-    string Topic, int Queue, QueueOffset Next, QueueOffset Committed, QueueOffset End);
+    string Topic, int Queue, QueueOffset Next, QueueOffset Committed, QueueOffset End)
+{
+    /// <summary>The place of the first message whose turn is not over.</summary>
+    public QueuePlace NextPlace => new(Topic, Queue, Next);
+}

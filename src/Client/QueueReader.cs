@@ -37,6 +37,13 @@ public sealed class QueueReader : IClosable, IDisposable
         () => NearNames.HelpAsync(
             _directory, topic, () => AssignOneAsync(topic, queue, position, cancellationToken)), cancellationToken);
 
+    /// <summary>Reads a queue from a message on; a queue that is assigned already continues from there.</summary>
+    /// <param name="place">The message that comes first.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <exception cref="EQueueException">UnknownTopic, UnknownQueue, Unreachable.</exception>
+    public ValueTask AssignAsync(QueuePlace place, CancellationToken cancellationToken = default) =>
+        AssignAsync(place.Topic, place.Queue, StartPosition.AtOffset(place.Offset.Value), cancellationToken);
+
     private async ValueTask AssignOneAsync(
         string topic, int queue, StartPosition position, CancellationToken cancellationToken)
     {
@@ -75,15 +82,30 @@ public sealed class QueueReader : IClosable, IDisposable
         string topic, int queue, StartPosition position, CancellationToken cancellationToken = default) => CallAsync(
         () => _stream.SeekAsync(FindAssigned(topic, queue), position, cancellationToken), cancellationToken);
 
+    /// <summary>Seeks to a message of an assigned queue.</summary>
+    /// <param name="place">The message that comes next.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <exception cref="EQueueException">QueueNotOwned: it is not assigned; DamagedData, Unreachable.</exception>
+    public ValueTask SeekAsync(QueuePlace place, CancellationToken cancellationToken = default) =>
+        SeekAsync(place.Topic, place.Queue, StartPosition.AtOffset(place.Offset.Value), cancellationToken);
+
     /// <summary>
-    /// Fetches no more of a queue until <see cref="Resume"/>; what is fetched already is still given.
+    /// Fetches no more of a queue until <see cref="Resume(string, int)"/>; what is fetched already is still given.
     /// </summary>
     /// <exception cref="EQueueException">QueueNotOwned: it is not assigned.</exception>
     public void Pause(string topic, int queue) => SetPaused(topic, queue, isPaused: true);
 
+    /// <inheritdoc cref="Pause(string, int)"/>
+    /// <param name="place">Of the queue; its offset does not count.</param>
+    public void Pause(QueuePlace place) => Pause(place.Topic, place.Queue);
+
     /// <summary>Fetches a paused queue again.</summary>
     /// <exception cref="EQueueException">QueueNotOwned: it is not assigned.</exception>
     public void Resume(string topic, int queue) => SetPaused(topic, queue, isPaused: false);
+
+    /// <inheritdoc cref="Resume(string, int)"/>
+    /// <param name="place">Of the queue; its offset does not count.</param>
+    public void Resume(QueuePlace place) => Resume(place.Topic, place.Queue);
 
     /// <summary>
     /// Yields messages without end (see <see cref="ReaderOptions.StopAtEnd"/>), each valid until the next step.

@@ -29,6 +29,16 @@ public readonly struct ReceivedMessage
     /// <summary>Its place in the queue.</summary>
     public QueueOffset Offset => Current.Offset;
 
+    /// <summary>Topic, queue and offset together; it may be kept.</summary>
+    public QueuePlace Place
+    {
+        get
+        {
+            MessageCursor current = Current;
+            return new QueuePlace(current.Queue.Topic, current.Queue.Number, current.Offset);
+        }
+    }
+
     /// <summary>Whether there is a body; it may be empty.</summary>
     public bool HasBody => Current.Record.BodyLength >= 0;
 
@@ -151,7 +161,7 @@ public readonly struct ReceivedMessage
     }
 
     /// <summary>What commits need, checked to be current.</summary>
-    internal (QueueCursor Queue, QueueOffset Offset) Place
+    internal (QueueCursor Queue, QueueOffset Offset) Held
     {
         get
         {

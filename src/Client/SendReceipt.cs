@@ -11,6 +11,9 @@ namespace EQueue.Client;
 public readonly record struct SendReceipt(
     string Topic, int Queue, QueueOffset Offset, long StoredTimeMs, Durability Durability)
 {
+    /// <summary>Where the message is.</summary>
+    public QueuePlace Place => new(Topic, Queue, Offset);
+
     /// <summary>When the broker stored the message.</summary>
     public DateTimeOffset StoredTime => RecordTime.ToInstant(StoredTimeMs);
 }
