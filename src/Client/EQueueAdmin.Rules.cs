@@ -46,7 +46,7 @@ public sealed partial class EQueueAdmin
     /// <param name="cancellationToken">Gives up.</param>
     /// <exception cref="EQueueException">InvalidArgument; NotAuthorized: about others it tells those who administer
     /// alone.</exception>
-    public async ValueTask<TestRuleResponse> TestAccessAsync(
+    public async ValueTask<AccessDecision> TestAccessAsync(
         string principal,
         Permission permission,
         ResourceKind resource,
@@ -56,7 +56,8 @@ public sealed partial class EQueueAdmin
         ArgumentNullException.ThrowIfNull(principal);
         ArgumentNullException.ThrowIfNull(name);
         var request = new TestRuleRequest(principal, permission, resource, name);
-        return await _calls.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
+        TestRuleResponse told = await _calls.InvokeAsync(request, cancellationToken).ConfigureAwait(false);
+        return new AccessDecision(told.Principal, told.IsAllowed, told.Reason);
     }
 
     private async ValueTask SetRuleAsync(AccessRule rule, bool isRemoved, CancellationToken cancellationToken)

@@ -73,7 +73,7 @@ public sealed partial class EQueueAdmin
     /// 9999.</exception>
     /// <exception cref="EQueueException">InvalidArgument: no such user, a note that is too long, or the client has
     /// several addresses, each of which would make another token; LimitReached, NotAuthorized, StorageFull.</exception>
-    public async ValueTask<CreateTokenResponse> CreateTokenAsync(
+    public async ValueTask<CreatedToken> CreateTokenAsync(
         string user, TimeSpan? lifetime = null, string note = "", CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(user);
@@ -95,8 +95,9 @@ public sealed partial class EQueueAdmin
         }
 
         long expiresMs = lifetime is { } good ? (now + good).ToUnixTimeMilliseconds() : 0;
-        return await _calls.InvokeAsync(new CreateTokenRequest(user, expiresMs, note), cancellationToken)
-            .ConfigureAwait(false);
+        CreateTokenResponse made = await _calls.InvokeAsync(
+            new CreateTokenRequest(user, expiresMs, note), cancellationToken).ConfigureAwait(false);
+        return new CreatedToken(made.Id, made.Token);
     }
 
     /// <summary>Ends a token, at the broker that has it; one that does not exist is no mistake. Connections that it

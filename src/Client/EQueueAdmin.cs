@@ -28,8 +28,8 @@ public sealed partial class EQueueAdmin
     }
 
     /// <summary>Connects, if need be, and tells what the broker is and allows.</summary>
-    public ValueTask<HelloResponse> HelloAsync(CancellationToken cancellationToken = default) =>
-        _calls.GreetAsync(cancellationToken);
+    public async ValueTask<BrokerDescription> DescribeBrokerAsync(CancellationToken cancellationToken = default) =>
+        BrokerDescription.Of(await _calls.GreetAsync(cancellationToken).ConfigureAwait(false));
 
     /// <summary>Makes a topic; what is not set is the broker's own.</summary>
     /// <exception cref="EQueueException">TopicExists, InvalidName, InvalidArgument, TooManyQueues,
@@ -164,8 +164,9 @@ public sealed partial class EQueueAdmin
     }
 
     /// <summary>The broker's own figures.</summary>
-    public ValueTask<StatsResponse> StatsAsync(CancellationToken cancellationToken = default) =>
-        _calls.InvokeAsync(new StatsRequest(), cancellationToken);
+    public async ValueTask<BrokerFigures> ReadFiguresAsync(CancellationToken cancellationToken = default) =>
+        BrokerFigures.Of(
+            await _calls.InvokeAsync(new StatsRequest(), cancellationToken).ConfigureAwait(false));
 
     /// <summary>Has every broker answer with its share of a topic: the topic as a whole.</summary>
     private async ValueTask<TopicDescription> DescribeEachAsync<TRequest>(

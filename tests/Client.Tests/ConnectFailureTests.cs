@@ -17,7 +17,7 @@ public sealed class ConnectFailureTests
     {
         int port = UnusedPort();
         await using var told = new Told($"localhost:{port}");
-        Task<StatsResponse> call = told.Client.Admin.StatsAsync(Token).AsTask();
+        Task<BrokerFigures> call = told.Client.Admin.ReadFiguresAsync(Token).AsTask();
         await Eventually.TrueAsync(() => !told.Failures.IsEmpty);
         Assert.False(call.IsCompleted, "The reason comes while the client still tries.");
         Assert.True(told.Failures.TryPeek(out ConnectFailure? failure));
@@ -33,7 +33,7 @@ public sealed class ConnectFailureTests
     {
         await using var told = new Told("broker.invalid:9490");
         EQueueException exception =
-            await Assert.ThrowsAsync<EQueueException>(() => told.Client.Admin.StatsAsync(Token).AsTask());
+            await Assert.ThrowsAsync<EQueueException>(() => told.Client.Admin.ReadFiguresAsync(Token).AsTask());
         Assert.Contains("broker.invalid:9490", exception.Message, StringComparison.Ordinal);
         Assert.Contains("no such host", exception.Message, StringComparison.Ordinal);
     }
@@ -44,7 +44,7 @@ public sealed class ConnectFailureTests
         await using var http = HttpPort.Start();
         await using var told = new Told($"127.0.0.1:{http.Port}", TimeSpan.FromMinutes(5));
         EQueueException exception = await Assert.ThrowsAsync<EQueueException>(
-            () => told.Client.Admin.StatsAsync(Token).AsTask().WaitAsync(TimeSpan.FromMinutes(1), Token));
+            () => told.Client.Admin.ReadFiguresAsync(Token).AsTask().WaitAsync(TimeSpan.FromMinutes(1), Token));
         Assert.Equal(ErrorCode.NotABroker, exception.Code);
         Assert.Contains("admin port", exception.Message, StringComparison.Ordinal);
         Assert.Contains("9490", exception.Message, StringComparison.Ordinal);
@@ -67,7 +67,7 @@ public sealed class ConnectFailureTests
             tls: new ServerTlsOptions { Certificate = directory["server.pem"] });
         await using var told = new Told(broker.Address, TimeSpan.FromMinutes(5));
         EQueueException exception = await Assert.ThrowsAsync<EQueueException>(
-            () => told.Client.Admin.StatsAsync(Token).AsTask().WaitAsync(TimeSpan.FromMinutes(1), Token));
+            () => told.Client.Admin.ReadFiguresAsync(Token).AsTask().WaitAsync(TimeSpan.FromMinutes(1), Token));
         Assert.Contains("TLS", exception.Message, StringComparison.Ordinal);
         Assert.Contains(told.Failures, failure => failure.Reason.Contains("TLS", StringComparison.Ordinal));
     }
@@ -82,8 +82,8 @@ public sealed class ConnectFailureTests
         await using Consumer consumer = told.Client.CreateConsumer("g", ["t"]);
         Func<Task>[] calls =
         [
-            () => told.Client.Admin.StatsAsync(Token).AsTask(),
-            () => told.Client.Admin.HelloAsync(Token).AsTask(),
+            () => told.Client.Admin.ReadFiguresAsync(Token).AsTask(),
+            () => told.Client.Admin.DescribeBrokerAsync(Token).AsTask(),
             () => told.Client.Admin.DescribeTopicAsync("t", Token).AsTask(),
             () => producer.SendAsync("t", [1], cancellationToken: Token).AsTask(),
             () => producer.SendBatchAsync("t", [new Message { Body = new byte[1] }], Token).AsTask(),
@@ -109,7 +109,7 @@ public sealed class ConnectFailureTests
     public async Task GivenABrokerThatStaysAway_WhenManyAttemptsFail_ThenOneReasonIsToldOnceEveryTenSeconds()
     {
         await using var told = new Told($"127.0.0.1:{UnusedPort()}");
-        await Assert.ThrowsAsync<EQueueException>(() => told.Client.Admin.StatsAsync(Token).AsTask());
+        await Assert.ThrowsAsync<EQueueException>(() => told.Client.Admin.ReadFiguresAsync(Token).AsTask());
         Assert.Single(told.Failures);
     }
 

@@ -320,8 +320,8 @@ public sealed class ConsumerTests
         EQueueException gone = await Assert.ThrowsAsync<EQueueException>(
             async () => await admin.DescribeTopicAsync("made", Token));
         Assert.Equal(ErrorCode.UnknownTopic, gone.Code);
-        Assert.True((await admin.StatsAsync(Token)).Figures.Count > 0);
-        Assert.True((await admin.HelloAsync(Token)).MaxMessageBytes > 0);
+        Assert.True((await admin.ReadFiguresAsync(Token)).All.Count > 0);
+        Assert.True((await admin.DescribeBrokerAsync(Token)).MaxMessageBytes > 0);
     }
 
     [Fact]

@@ -20,7 +20,7 @@ public sealed class CredentialTests
     {
         await using FakeBroker broker = await StartAsync();
         await using EQueueClient client = NewClient(broker, Credentials.Password("alice", Password));
-        Assert.Equal(broker.StoreId, (await client.Admin.HelloAsync(Token)).StoreId);
+        Assert.Equal(broker.StoreId, (await client.Admin.DescribeBrokerAsync(Token)).StoreId);
         await using Producer producer = client.CreateProducer();
         await producer.SendAsync("t", BitConverter.GetBytes(7), cancellationToken: Token);
         Assert.Equal([7], broker.All());
@@ -37,7 +37,7 @@ public sealed class CredentialTests
     {
         await using FakeBroker broker = await StartAsync();
         await using var client = new EQueueClient(new ClientOptions { Addresses = broker.Address, ClientName = "c" });
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
         (byte version, byte[] body) = Assert.Single(broker.Hellos);
         Assert.Equal(0, version);
         Assert.True(Payload.TryRead<HelloRequest>(body, out HelloRequest? hello));
@@ -73,7 +73,7 @@ public sealed class CredentialTests
         broker.MeetHello = static attempt => attempt < 2 ? ErrorCode.AuthenticationFailed : ErrorCode.None;
         broker.RefusalDelay = TimeSpan.FromSeconds(1);
         await using EQueueClient client = NewClient(broker, Credentials.Password("alice", Password));
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
         Assert.Equal(4, broker.HelloCount);
     }
 
@@ -107,7 +107,7 @@ public sealed class CredentialTests
         await using FakeBroker broker = await StartAsync();
         broker.KnowsNoCredentials = true;
         await using EQueueClient client = NewClient(broker, Credentials.Token("right"));
-        EQueueException told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
+        EQueueException told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.DescribeBrokerAsync(Token).AsTask());
         Assert.Equal(ErrorCode.UnsupportedVersion, told.Code);
         Assert.Contains("does not know credentials", told.Message, StringComparison.Ordinal);
         Assert.Equal(1, broker.HelloCount);
@@ -125,7 +125,7 @@ public sealed class CredentialTests
         Assert.Equal(1, broker.HelloCount);
 
         await File.WriteAllTextAsync(directory["token"], "  right\n", Token);
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
         Assert.Equal("right", LastCredentials(broker));
 
         // The connection ends: the one that comes after it reads the file anew.
@@ -147,7 +147,7 @@ public sealed class CredentialTests
         await AssertRefusedAsync(client, "has no token");
         Assert.Equal(0, broker.HelloCount);
         await File.WriteAllTextAsync(directory["token"], "right", Token);
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
     }
 
     [Fact]
@@ -158,7 +158,7 @@ public sealed class CredentialTests
         await File.WriteAllTextAsync(directory["token"], "right", Token);
         var told = new TaskCompletionSource<ConnectFailure>();
         await using EQueueClient client = NewClient(broker, Credentials.TokenFile(directory["token"]), told);
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
         File.Delete(directory["token"]);
         broker.CloseAll();
         Assert.Contains(directory["token"], (await told.Task.WaitAsync(Token)).Reason, StringComparison.Ordinal);
@@ -210,7 +210,7 @@ public sealed class CredentialTests
         await using FakeBroker broker = await FakeBroker.StartAsync(inMemory: here);
         var options = new ClientOptions { InMemory = here, Credentials = Credentials.InProcess("user:alice") };
         await using var client = new EQueueClient(options);
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
         Assert.Equal("user:alice", LastCredentials(broker));
         ArgumentException wrong = Assert.Throws<ArgumentException>(() => (options with { InMemory = null }).Validate());
         Assert.Contains(nameof(ClientOptions.Credentials), wrong.Message, StringComparison.Ordinal);
@@ -264,7 +264,7 @@ public sealed class CredentialTests
 
     private static async Task AssertRefusedAsync(EQueueClient client, string said)
     {
-        EQueueException told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
+        EQueueException told = await Assert.ThrowsAsync<EQueueException>(() => client.Admin.DescribeBrokerAsync(Token).AsTask());
         Assert.Equal(ErrorCode.AuthenticationFailed, told.Code);
         Assert.Contains(said, told.Message, StringComparison.Ordinal);
         Assert.DoesNotContain(Password, told.ToString(), StringComparison.Ordinal);

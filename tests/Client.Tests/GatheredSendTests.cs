@@ -1,4 +1,3 @@
-using EQueue.Protocol;
 
 namespace EQueue.Client.Tests;
 
@@ -46,7 +45,7 @@ public sealed class GatheredSendTests
         await first;
 
         await Task.WhenAll(sends).WaitAsync(TimeSpan.FromSeconds(15), Token);
-        StatsResponse stats = await broker.Client.Admin.StatsAsync(Token);
+        BrokerFigures stats = await broker.Client.Admin.ReadFiguresAsync(Token);
         Assert.Equal(Senders + 2, stats.Find("store.appendedMessages"));
 
         async Task BlockedAsync(int number)
@@ -64,5 +63,5 @@ public sealed class GatheredSendTests
     }
 
     private static async Task<long> RequestsAsync(TestBroker broker) =>
-        (await broker.Client.Admin.StatsAsync(Token)).Find("broker.produceRequests")!.Value;
+        (await broker.Client.Admin.ReadFiguresAsync(Token)).Find("broker.produceRequests")!.Value;
 }

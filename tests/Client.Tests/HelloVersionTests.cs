@@ -11,8 +11,8 @@ public sealed class HelloVersionTests
     public async Task GivenAPreRelease_WhenClientAndBrokerGreet_ThenEachTellsItsWholeVersion()
     {
         await using TestBroker broker = await TestBroker.StartAsync();
-        HelloResponse hello = await broker.Client.Admin.HelloAsync(TestContext.Current.CancellationToken);
-        Assert.Equal("EQueue.Broker/" + WholeVersion(typeof(EQueueBroker)), hello.BrokerVersion);
+        BrokerDescription hello = await broker.Client.Admin.DescribeBrokerAsync(TestContext.Current.CancellationToken);
+        Assert.Equal("EQueue.Broker/" + WholeVersion(typeof(EQueueBroker)), hello.Version);
         Assert.Equal(WholeVersion(typeof(EQueueClient)), SoftwareVersion.Of(typeof(EQueueClient).Assembly));
     }
 

@@ -22,7 +22,7 @@ public sealed class HostileTextTests
         await using (var client = new EQueueClient(
             new ClientOptions { Addresses = broker.Address, LoggerFactory = log }))
         {
-            await client.Admin.HelloAsync(Token);
+            await client.Admin.DescribeBrokerAsync(Token);
         }
 
         Assert.Contains(log.Texts, text => text.Contains("me\\n2026", StringComparison.Ordinal));

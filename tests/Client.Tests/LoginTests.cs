@@ -27,12 +27,12 @@ public sealed class LoginTests : IAsyncLifetime
     [Fact]
     public async Task GivenAUserWithAPasswordAndAToken_WhenLoggedIn_ThenTheBrokerTakesTheClientForThatUser()
     {
-        CreateTokenResponse token = await Owner.CreateTokenAsync("alice", TimeSpan.FromHours(1), "test", Token);
+        CreatedToken token = await Owner.CreateTokenAsync("alice", TimeSpan.FromHours(1), "test", Token);
         foreach (Credentials? credentials
             in new[] { Credentials.Password("alice", Password), Credentials.Token(token.Token) })
         {
             await using EQueueClient client = NewClient(credentials);
-            TestRuleResponse who =
+            AccessDecision who =
                 await client.Admin.TestAccessAsync("", Permission.Write, ResourceKind.Topic, "open", Token);
             Assert.Equal(("user:alice", true), (who.Principal, who.IsAllowed));
         }
@@ -94,17 +94,17 @@ public sealed class LoginTests : IAsyncLifetime
     public async Task GivenATokenThatIsRevoked_WhenItsFileIsRenewed_ThenTheClientThatWasPutOutServesOn()
     {
         using var directory = new TempDirectory();
-        CreateTokenResponse old = await Owner.CreateTokenAsync("alice", note: "old", cancellationToken: Token);
+        CreatedToken old = await Owner.CreateTokenAsync("alice", note: "old", cancellationToken: Token);
         await File.WriteAllTextAsync(directory["token"], old.Token, Token);
         await using EQueueClient client = NewClient(Credentials.TokenFile(directory["token"]));
-        await client.Admin.StatsAsync(Token);
+        await client.Admin.ReadFiguresAsync(Token);
         await Owner.RevokeTokenAsync(old.Token, Token);
         EQueueException? refused = null;
         await Eventually.TrueAsync(async () =>
         {
             try
             {
-                await client.Admin.StatsAsync(Token);
+                await client.Admin.ReadFiguresAsync(Token);
             }
             catch (EQueueException exception)
             {
@@ -115,9 +115,9 @@ public sealed class LoginTests : IAsyncLifetime
         });
         Assert.False(refused!.IsRetriable);
 
-        CreateTokenResponse renewed = await Owner.CreateTokenAsync("alice", note: "new", cancellationToken: Token);
+        CreatedToken renewed = await Owner.CreateTokenAsync("alice", note: "new", cancellationToken: Token);
         await File.WriteAllTextAsync(directory["token"], renewed.Token, Token);
-        Assert.NotNull(await client.Admin.StatsAsync(Token));
+        Assert.NotNull(await client.Admin.ReadFiguresAsync(Token));
     }
 
     private static AccessRule RuleOf(Permission permission, ResourceKind resource, string name) =>

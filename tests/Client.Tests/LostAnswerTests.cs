@@ -20,7 +20,7 @@ public sealed class LostAnswerTests
         [Opcode.ReadOffsets] = async client => await client.Admin.ReadGroupOffsetsAsync("g", "t", Token),
         [Opcode.ListGroups] = client => ReadAsync(client.Admin.ListGroupsAsync(Token)),
         [Opcode.DescribeGroup] = async client => await client.Admin.DescribeGroupAsync("g", "t", cancellationToken: Token),
-        [Opcode.Stats] = async client => await client.Admin.StatsAsync(Token),
+        [Opcode.Stats] = async client => await client.Admin.ReadFiguresAsync(Token),
         [Opcode.ListQuotas] = async client => await client.Admin.ListQuotasAsync(Token),
         [Opcode.ListUsers] = client => ReadAsync(client.Admin.ListUsersAsync(Token)),
         [Opcode.ListTokens] = client => ReadAsync(client.Admin.ListTokensAsync(Token)),
@@ -41,7 +41,7 @@ public sealed class LostAnswerTests
         await using TestBroker broker = await StartAsync();
         await using var cutter = new AnswerCutter(broker.Address);
         await using var client = new EQueueClient(cutter.Address);
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
         cutter.ToCut = 1;
         await Questions[opcode](client);
         Assert.Equal(0, cutter.ToCut);
@@ -54,10 +54,10 @@ public sealed class LostAnswerTests
         await using var cutter = new AnswerCutter(broker.Address);
         await using var client = new EQueueClient(
             new ClientOptions { Addresses = cutter.Address, RequestTimeout = TimeSpan.FromSeconds(1) });
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
         cutter.ToCut = int.MaxValue;
         EQueueException fault =
-            await Assert.ThrowsAsync<EQueueException>(async () => await client.Admin.StatsAsync(Token));
+            await Assert.ThrowsAsync<EQueueException>(async () => await client.Admin.ReadFiguresAsync(Token));
         Assert.True(fault.Code is ErrorCode.ConnectionLost or ErrorCode.Unreachable or ErrorCode.Timeout, fault.Message);
     }
 
@@ -67,7 +67,7 @@ public sealed class LostAnswerTests
         await using TestBroker broker = await StartAsync();
         await using var cutter = new AnswerCutter(broker.Address);
         await using var client = new EQueueClient(cutter.Address);
-        await client.Admin.HelloAsync(Token);
+        await client.Admin.DescribeBrokerAsync(Token);
         cutter.ToCut = 1;
         EQueueException fault = await Assert.ThrowsAsync<EQueueException>(
             async () => await client.Admin.CreateTopicAsync("other", TopicSettings.None, Token));

@@ -40,5 +40,5 @@ public sealed class ManyQueuesTests
     }
 
     private static async Task<long> RequestsAsync(TestBroker broker) =>
-        (await broker.Client.Admin.StatsAsync(Token)).Find("broker.requests")!.Value;
+        (await broker.Client.Admin.ReadFiguresAsync(Token)).Find("broker.requests")!.Value;
 }

@@ -32,7 +32,7 @@ public sealed class PublicCallTests
             Call.Sync(w => w.Client.CreateConsumer("g", ["t"])),
         ["EQueueClient.CreateReader(ReaderOptions)"] = Call.Sync(w => w.Client.CreateReader()),
 
-        ["EQueueAdmin.HelloAsync(CancellationToken)"] = Call.Of((w, t) => w.Admin.HelloAsync(t)),
+        ["EQueueAdmin.DescribeBrokerAsync(CancellationToken)"] = Call.Of((w, t) => w.Admin.DescribeBrokerAsync(t)),
         ["EQueueAdmin.CreateTopicAsync(String,TopicSettings,CancellationToken)"] =
             Call.Of((w, t) => w.Admin.CreateTopicAsync("new", null, t)),
         ["EQueueAdmin.AlterTopicAsync(String,TopicSettings,CancellationToken)"] =
@@ -48,7 +48,7 @@ public sealed class PublicCallTests
             Call.Of((w, t) => w.Admin.FindOffsetAsync("t", 0, StartPosition.End, t)),
         ["EQueueAdmin.ReadGroupOffsetsAsync(String,String,CancellationToken)"] =
             Call.Of((w, t) => w.Admin.ReadGroupOffsetsAsync("g", "t", t)),
-        ["EQueueAdmin.StatsAsync(CancellationToken)"] = Call.Of((w, t) => w.Admin.StatsAsync(t)),
+        ["EQueueAdmin.ReadFiguresAsync(CancellationToken)"] = Call.Of((w, t) => w.Admin.ReadFiguresAsync(t)),
         ["EQueueAdmin.ListGroupsAsync(CancellationToken)"] = Call.Each((w, t) => w.Admin.ListGroupsAsync(t)),
         ["EQueueAdmin.DescribeGroupAsync(String,String,Boolean,CancellationToken)"] =
             Call.Of((w, t) => w.Admin.DescribeGroupAsync("g", cancellationToken: t)),

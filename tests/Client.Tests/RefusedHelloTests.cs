@@ -36,7 +36,7 @@ public sealed class RefusedHelloTests
         for (int call = 0; call < 2; call++)
         {
             EQueueException told =
-                await Assert.ThrowsAsync<EQueueException>(() => client.Admin.HelloAsync(Token).AsTask());
+                await Assert.ThrowsAsync<EQueueException>(() => client.Admin.DescribeBrokerAsync(Token).AsTask());
             Assert.Equal((refusal, "As the test says."), (told.Code, told.Message));
         }
 

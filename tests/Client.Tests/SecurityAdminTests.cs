@@ -85,7 +85,7 @@ public sealed class SecurityAdminTests
         await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
         DateTimeOffset before = DateTimeOffset.UtcNow;
-        CreateTokenResponse made =
+        CreatedToken made =
             await client.Admin.CreateTokenAsync("alice", TimeSpan.FromDays(30), "for the build", Token);
         Assert.DoesNotContain(made.Token, made.ToString(), StringComparison.Ordinal);
         TokenListing listed = await client.Admin.ListTokensAsync(Token).SingleAsync(Token);
@@ -95,7 +95,7 @@ public sealed class SecurityAdminTests
 
         await using var other = new EQueueClient(
             new ClientOptions { Addresses = broker.Address, Credentials = Credentials.Token(made.Token) });
-        await other.Admin.HelloAsync(Token);
+        await other.Admin.DescribeBrokerAsync(Token);
         await client.Admin.RevokeTokenAsync(made.Token, Token);
         Assert.Equal(-1, broker.Administered.Last().AsSpan().IndexOf(Encoding.ASCII.GetBytes(made.Token)));
         Assert.Empty(await client.Admin.ListTokensAsync(Token).ToListAsync(Token));
@@ -110,9 +110,9 @@ public sealed class SecurityAdminTests
     {
         await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
-        TestRuleResponse may = await client.Admin.TestAccessAsync(
+        AccessDecision may = await client.Admin.TestAccessAsync(
             "user:a", Permission.Read, ResourceKind.Topic, "orders", Token);
-        Assert.Equal(new TestRuleResponse("user:a", true, "Topic:orders"), may);
+        Assert.Equal(new AccessDecision("user:a", true, "Topic:orders"), may);
         Assert.False((await client.Admin.TestAccessAsync(
             "user:a", Permission.Write, ResourceKind.Broker, cancellationToken: Token)).IsAllowed);
     }

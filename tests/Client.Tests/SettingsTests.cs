@@ -69,7 +69,7 @@ public sealed class SettingsTests
         await using TestBroker broker = await TestBroker.StartAsync();
         var options = new ClientOptions { Addresses = broker.Address, ClientName = new string('n', 249) };
         await using var client = new EQueueClient(options);
-        Assert.NotNull(await client.Admin.HelloAsync(TestContext.Current.CancellationToken));
+        Assert.NotNull(await client.Admin.DescribeBrokerAsync(TestContext.Current.CancellationToken));
 
         Refused("249", () => new EQueueClient(options with { ClientName = new string('n', 250) }));
     }

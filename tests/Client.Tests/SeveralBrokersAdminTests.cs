@@ -142,10 +142,10 @@ public sealed class SeveralBrokersAdminTests
             await plant.First.Client.Admin.ListTopicsAsync(Token).Select(static topic => topic.Topic).ToListAsync(Token));
 
         // What any broker can tell is told.
-        Assert.NotNull(await client.Admin.StatsAsync(Token));
+        Assert.NotNull(await client.Admin.ReadFiguresAsync(Token));
         await plant.First.StopAsync();
         EQueueException nobody =
-            await Assert.ThrowsAsync<EQueueException>(() => client.Admin.StatsAsync(Token).AsTask());
+            await Assert.ThrowsAsync<EQueueException>(() => client.Admin.ReadFiguresAsync(Token).AsTask());
         Assert.Equal(ErrorCode.Unreachable, nobody.Code);
     }
 

@@ -126,5 +126,5 @@ public sealed class TagProgressTests
         (await broker.Client.Admin.ReadGroupOffsetsAsync(group, topic, Token)).Sum(offset => Math.Max(0, offset.Value));
 
     private static async Task<long> FetchedBytesAsync(TestBroker broker) =>
-        (await broker.Client.Admin.StatsAsync(Token)).Find("broker.fetchedBytes")!.Value;
+        (await broker.Client.Admin.ReadFiguresAsync(Token)).Find("broker.fetchedBytes")!.Value;
 }

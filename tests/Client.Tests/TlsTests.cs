@@ -162,7 +162,7 @@ public sealed class TlsTests : IDisposable
         await using Consumer consumer = client.CreateConsumer("g", ["t"]);
         Func<Task>[] calls =
         [
-            () => client.Admin.HelloAsync(Token).AsTask(),
+            () => client.Admin.DescribeBrokerAsync(Token).AsTask(),
             () => client.Admin.DescribeTopicAsync("t", Token).AsTask(),
             () => producer.SendAsync("t", "x"u8, cancellationToken: Token).AsTask(),
             async () =>

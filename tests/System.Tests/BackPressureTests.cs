@@ -140,7 +140,7 @@ public sealed class BackPressureTests
                 try
                 {
                     await _timer.WaitForNextTickAsync(cancellationToken);
-                    StatsResponse stats = await client.Admin.StatsAsync(cancellationToken);
+                    BrokerFigures stats = await client.Admin.ReadFiguresAsync(cancellationToken);
                     Most = Math.Max(Most, stats.Find($"backlog.messages{{{Topic}}}") ?? 0);
                     Interlocked.Exchange(ref _parked, stats.Find($"backlog.parked{{{Topic}}}") ?? 0);
                     Samples++;

@@ -94,7 +94,7 @@ public sealed class BodyTests
     }
 
     private static async Task<long> ProduceRequestsAsync(EQueueClient client)
-        => (await client.Admin.StatsAsync()).Find("broker.produceRequests")!.Value;
+        => (await client.Admin.ReadFiguresAsync()).Find("broker.produceRequests")!.Value;
 
     private static async Task<List<DetachedMessage>> ReadAllAsync(string server, string topic)
     {

@@ -124,7 +124,7 @@ public sealed class ForwardTests
         (await client.Admin.DescribeTopicAsync(topic)).Queues.Sum(queue => queue.End.Value);
 
     private static async Task<long> FetchedBytesAsync(EQueueClient client) =>
-        (await client.Admin.StatsAsync()).Find("broker.fetchedBytes")!.Value;
+        (await client.Admin.ReadFiguresAsync()).Find("broker.fetchedBytes")!.Value;
 
     private static async Task<long> CommittedAsync(EQueueClient client) =>
         (await client.Admin.ReadGroupOffsetsAsync(Group, "from")).Sum(offset => Math.Max(0, offset.Value));

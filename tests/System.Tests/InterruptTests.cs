@@ -112,7 +112,7 @@ public sealed class InterruptTests
             "Cli", ["send", Topic, what, .. what == "--lines" ? [file] : Array.Empty<string>(), "--server", server.Address]);
         await using var client = new EQueueClient(server.Address);
         await Eventually.TrueAsync(async () =>
-            (await client.Admin.StatsAsync(Token)).Find("broker.parkedBytes") > 0);
+            (await client.Admin.ReadFiguresAsync(Token)).Find("broker.parkedBytes") > 0);
 
         await EndsSoonAsync(sender);
         Assert.Contains($"interrupted: sent 0 messages to {Topic}", sender.Error, StringComparison.Ordinal);
@@ -186,7 +186,7 @@ public sealed class InterruptTests
             "--follow"]);
 
     private static async Task<long> FetchedBytesAsync(EQueueClient client) =>
-        (await client.Admin.StatsAsync(Token)).Find("broker.fetchedBytes")!.Value;
+        (await client.Admin.ReadFiguresAsync(Token)).Find("broker.fetchedBytes")!.Value;
 
     private static Task CommittedAsync(EQueueClient client, long count) => Eventually.TrueAsync(async () =>
         (await client.Admin.ReadGroupOffsetsAsync(Group, Topic, Token))[0].Value == count);

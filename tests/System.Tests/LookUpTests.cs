@@ -128,7 +128,7 @@ public sealed class LookUpTests
     private static async Task<long> FetchedAsync(ServerProcess server)
     {
         await using var client = new EQueueClient(server.Address);
-        return (await client.Admin.StatsAsync(Token)).Find("broker.fetchedBytes") ?? 0;
+        return (await client.Admin.ReadFiguresAsync(Token)).Find("broker.fetchedBytes") ?? 0;
     }
 
     private static async Task<JsonElement[]> DescribeAsync(ServerProcess server, string group)

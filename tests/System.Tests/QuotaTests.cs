@@ -39,7 +39,7 @@ public sealed class QuotaTests
         Assert.True(quick < slow / 2, $"free {quick}, held {slow}");
         Assert.True(quickRead < slowRead / 2, $"free {quickRead}, held {slowRead}");
         await using var asking = new EQueueClient(server.Address);
-        Assert.True((await asking.Admin.StatsAsync(Token)).Find("broker.throttledRequests") > 0);
+        Assert.True((await asking.Admin.ReadFiguresAsync(Token)).Find("broker.throttledRequests") > 0);
         ProgramResult removed = await RunAsync(server, "quota", "remove", "client", "slow");
         Assert.True(removed.ExitCode == 0, removed.Error);
         Assert.True(await SendAsync(server.Address, "slow", "held") < slow / 2);
@@ -118,7 +118,7 @@ public sealed class QuotaTests
         try
         {
             while (await timer.WaitForNextTickAsync(cancellationToken))
-                most = Math.Max(most, (await client.Admin.StatsAsync(cancellationToken)).Find(figure) ?? 0);
+                most = Math.Max(most, (await client.Admin.ReadFiguresAsync(cancellationToken)).Find(figure) ?? 0);
         }
         catch (OperationCanceledException)
         {

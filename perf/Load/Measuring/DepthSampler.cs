@@ -53,7 +53,7 @@ internal sealed class DepthSampler : IAsyncDisposable
         {
             try
             {
-                StatsResponse stats = await _client.Admin.StatsAsync(_stop.Token);
+                BrokerFigures stats = await _client.Admin.ReadFiguresAsync(_stop.Token);
                 foreach (string topic in _topics)
                     MaxDepth = Math.Max(MaxDepth, stats.Find($"backlog.messages{{{topic}}}") ?? 0);
                 _residentBytes.Add(stats.Find("process.residentBytes") ?? 0);

@@ -1,20 +1,19 @@
 using EQueue.Client;
 using EQueue.Load.Reporting;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
 /// <summary>What the brokers of a run say of themselves at one moment, summed over them.</summary>
 internal sealed class BrokerStats
 {
-    private readonly StatsResponse[] _answers;
+    private readonly BrokerFigures[] _answers;
 
-    private BrokerStats(StatsResponse[] answers) => _answers = answers;
+    private BrokerStats(BrokerFigures[] answers) => _answers = answers;
 
     /// <param name="clients">One for each broker.</param>
     public static async Task<BrokerStats> TakeAsync(
         IEnumerable<EQueueClient> clients, CancellationToken cancellationToken) =>
-        new(await Task.WhenAll(clients.Select(client => client.Admin.StatsAsync(cancellationToken).AsTask())));
+        new(await Task.WhenAll(clients.Select(client => client.Admin.ReadFiguresAsync(cancellationToken).AsTask())));
 
     /// <summary>The sum of a figure; null when one of them does not tell it.</summary>
     public long? Find(string name) => _answers.Select(answer => answer.Find(name))

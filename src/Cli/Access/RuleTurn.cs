@@ -21,7 +21,7 @@ internal static class RuleTurn
         string warning = added.Count == 1
             ? "This is the first rule: from now on nothing is allowed that no rule allows."
             : "These are the first rules: from now on nothing is allowed that no rule allows.";
-        TestRuleResponse asker = await admin.TestAccessAsync(
+        AccessDecision asker = await admin.TestAccessAsync(
             "", Permission.Administer, ResourceKind.Broker, "", cancellationToken);
         if (asker.Principal == Owner || added.Any(rule => KeepsRights(rule, asker.Principal)))
             return warning;

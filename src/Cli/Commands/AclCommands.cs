@@ -265,7 +265,7 @@ internal static class AclCommands
                 throw new UsageException("Name one resource: each is decided by itself.");
             PermissionText.Demand(permission, about.Kind);
             await using EQueueClient client = options.CreateClient(parsed);
-            TestRuleResponse found = await client.Admin.TestAccessAsync(
+            AccessDecision found = await client.Admin.TestAccessAsync(
                 parsed.GetRequiredValue(principal), permission, about.Kind, about.Name, cancellationToken);
             new AccessWriter(streams, options.IsJson(parsed)).Write(found, permission, about);
             return found.IsAllowed ? ExitCode.Done : ExitCode.Failed;

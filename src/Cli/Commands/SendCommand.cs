@@ -45,7 +45,7 @@ internal static class SendCommand
         byte[] body = lines is null ? await sendOptions.ReadBodyAsync(parsed, cancellationToken) : [];
         await using EQueueClient client = options.CreateClient(parsed);
         // A broker that was never there is told apart, soon, from one that restarts while messages are under way.
-        await client.Admin.HelloAsync(cancellationToken);
+        await client.Admin.DescribeBrokerAsync(cancellationToken);
         bool isNew = await NewTopic.IsMissingAsync(client.Admin, request.Topic, cancellationToken);
         // Flushed below and never disposed: that would close the program's standard output.
         var output = new BufferedStream(streams.Output, 64 << 10);

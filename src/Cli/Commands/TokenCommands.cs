@@ -63,7 +63,7 @@ internal static class TokenCommands
             string owner = parsed.GetRequiredValue(user);
             await using EQueueClient client = options.CreateClient(parsed);
             string? end = lifetime is { } time ? BodyTime.Text(TimeProvider.System.GetUtcNow() + time) : null;
-            CreateTokenResponse made = await client.Admin.CreateTokenAsync(
+            CreatedToken made = await client.Admin.CreateTokenAsync(
                 owner, lifetime, parsed.GetRequiredValue(note), cancellationToken);
             if (options.IsJson(parsed))
             {

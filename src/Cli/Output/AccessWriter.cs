@@ -71,7 +71,7 @@ internal sealed class AccessWriter(CliStreams streams, bool isJson)
     }
 
     /// <summary>What a test of the rules found.</summary>
-    public void Write(TestRuleResponse found, Permission permission, AccessResource resource)
+    public void Write(AccessDecision found, Permission permission, AccessResource resource)
     {
         if (isJson)
         {
@@ -115,7 +115,7 @@ internal sealed class AccessWriter(CliStreams streams, bool isJson)
     public void WriteJson(AccessRule rule) => JsonLine.Write(streams.Output, json => WriteFields(json, rule));
 
     /// <summary>A token that was made, secret and all.</summary>
-    public static void WriteJson(Stream output, CreateTokenResponse made, string user, string? expires) =>
+    public static void WriteJson(Stream output, CreatedToken made, string user, string? expires) =>
         JsonLine.Write(output, json =>
         {
             json.WriteString("id", made.Id);

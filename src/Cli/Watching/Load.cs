@@ -36,10 +36,10 @@ internal sealed record Load(
         var levels = new List<MemoryLevel>();
         foreach (EQueueAdmin one in each)
         {
-            StatsResponse stats = await one.StatsAsync(cancellationToken);
-            connections += stats.Find("broker.connections") ?? 0;
-            requests += stats.Find("broker.requests") ?? 0;
-            levels.AddRange(MemoryLevel.Read(stats));
+            BrokerFigures figures = await one.ReadFiguresAsync(cancellationToken);
+            connections += figures.Find("broker.connections") ?? 0;
+            requests += figures.Find("broker.requests") ?? 0;
+            levels.AddRange(MemoryLevel.Read(figures));
         }
 
         var names = new List<string>();

@@ -1,4 +1,4 @@
-using EQueue.Protocol;
+using EQueue.Client;
 
 namespace EQueue.Cli.Watching;
 
@@ -14,11 +14,11 @@ internal sealed record MemoryLevel(string Pool, long UsedBytes, long MaxBytes)
     public long Percent => MaxBytes > 0 ? 100 * UsedBytes / MaxBytes : 0;
 
     /// <summary>The pools of one broker; none of an older one, which does not tell.</summary>
-    public static IEnumerable<MemoryLevel> Read(StatsResponse stats) =>
-        from figure in stats.Figures
+    public static IEnumerable<MemoryLevel> Read(BrokerFigures figures) =>
+        from figure in figures.All
         where figure.Name.StartsWith(Used, StringComparison.Ordinal)
         let pool = figure.Name[Used.Length..^1]
-        select new MemoryLevel(pool, figure.Value, stats.Find($"memory.maxBytes{{{pool}}}") ?? 0);
+        select new MemoryLevel(pool, figure.Value, figures.Find($"memory.maxBytes{{{pool}}}") ?? 0);
 
     /// <summary>Of each pool the fullest, the fullest pool first. The tail is always full: it is left out.</summary>
     public static IReadOnlyList<MemoryLevel> Fullest(IEnumerable<MemoryLevel> levels) =>

@@ -146,7 +146,7 @@ public sealed class ClusterFailoverTests
         await using EQueueClient hasty = cluster.NewClient(timeoutSeconds: 1);
         await using Producer producer = client.CreateProducer();
         await TwoBrokers.SendAsync(producer, 0, null);
-        await hasty.Admin.HelloAsync(Token);
+        await hasty.Admin.DescribeBrokerAsync(Token);
         cluster.Leaderless();
         cluster.Nodes[2].Become(NodeRole.Down);
         Task<SendReceipt>[] waiting =
@@ -154,7 +154,7 @@ public sealed class ClusterFailoverTests
         var end = new EQueueException(ErrorCode.None);
         await Eventually.TrueAsync(async () =>
         {
-            end = await Assert.ThrowsAsync<EQueueException>(async () => await hasty.Admin.StatsAsync(Token));
+            end = await Assert.ThrowsAsync<EQueueException>(async () => await hasty.Admin.ReadFiguresAsync(Token));
             return end.Code == ErrorCode.Unreachable; // the first may have been under way
         });
         string nodes = string.Join(", ", cluster.Nodes.Select(static node => node.Address));

@@ -86,7 +86,7 @@ internal sealed class SwitchCluster : IAsyncDisposable
     public async Task LeadAsync(int node)
     {
         await using var client = new EQueueClient(Broker.Address);
-        HelloResponse hello = await client.Admin.HelloAsync(Token);
+        BrokerDescription hello = await client.Admin.DescribeBrokerAsync(Token);
         Nodes[node].Become(NodeRole.Leads);
         Tell(new WatchLeaderResponse((int)hello.Incarnation, Advertised[node], Advertised));
     }

@@ -74,7 +74,7 @@ public sealed class HostileNetworkTests
 
     private static async Task<long> ConnectionsAtRestAsync(HostileWorld world)
     {
-        await world.Direct.Admin.HelloAsync();
+        await world.Direct.Admin.DescribeBrokerAsync();
         return world.Figure("broker.connections");
     }
 

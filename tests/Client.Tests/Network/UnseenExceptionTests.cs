@@ -45,7 +45,7 @@ public sealed class UnseenExceptionTests
         for (int i = 0; i < 5; i++)
         {
             EQueueException failure = await Assert.ThrowsAsync<EQueueException>(
-                async () => await client.Admin.HelloAsync(TestContext.Current.CancellationToken));
+                async () => await client.Admin.DescribeBrokerAsync(TestContext.Current.CancellationToken));
             Assert.Equal(ErrorCode.Unreachable, failure.Code);
         }
     }

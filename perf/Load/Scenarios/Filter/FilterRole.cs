@@ -104,6 +104,6 @@ internal sealed class FilterRole : IRole
     }
 
     private static async Task<long> FetchedBytesAsync(EQueueClient client, CancellationToken cancellationToken) =>
-        (await client.Admin.StatsAsync(cancellationToken)).Find("broker.fetchedBytes")
+        (await client.Admin.ReadFiguresAsync(cancellationToken)).Find("broker.fetchedBytes")
         ?? throw LoadException.Failed("the broker does not tell the bytes that it sends");
 }

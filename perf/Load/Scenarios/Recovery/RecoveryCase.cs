@@ -59,7 +59,7 @@ internal sealed class RecoveryCase(LoadSession session, RecoveryPlan plan) : IAs
         ServerResult server = await StartAsync(_directory, cancellationToken);
         await using EQueueClient client = NewClient(server);
         long stored = await CountAsync(client, cancellationToken) - InjectedCount();
-        StatsResponse stats = await client.Admin.StatsAsync(cancellationToken);
+        BrokerFigures stats = await client.Admin.ReadFiguresAsync(cancellationToken);
         await _server.CallAsync("kill", null, cancellationToken);
         var figures = new Figures
         {

@@ -3,7 +3,6 @@ using EQueue.Client;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 
@@ -72,7 +71,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
         _figures[FigureNames.CreateSeconds] = await AskAsync(create, Faults.None, cancellationToken);
         await using (EQueueClient client = LoadClient.To(_server))
         {
-            StatsResponse stats = await client.Admin.StatsAsync(cancellationToken);
+            BrokerFigures stats = await client.Admin.ReadFiguresAsync(cancellationToken);
             _figures[FigureNames.BytesWritten] = stats.Find("store.bytesWritten");
             _figures[FigureNames.Fdatasyncs] = stats.Find("store.fdatasyncs");
         }
@@ -96,9 +95,9 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
         EQueueClient client, CancellationToken cancellationToken)
     {
         await Task.Delay(TimeSpan.FromSeconds(plan.Warmup), cancellationToken);
-        StatsResponse before = await client.Admin.StatsAsync(cancellationToken);
+        BrokerFigures before = await client.Admin.ReadFiguresAsync(cancellationToken);
         await Task.Delay(TimeSpan.FromSeconds(plan.Seconds), cancellationToken);
-        StatsResponse after = await client.Admin.StatsAsync(cancellationToken);
+        BrokerFigures after = await client.Admin.ReadFiguresAsync(cancellationToken);
         const string cpu = "process.cpuMicroseconds";
         const string uptime = "process.uptimeMilliseconds";
         double? busyMs = (after.Find(cpu) - before.Find(cpu)) / 1e3;
@@ -132,7 +131,7 @@ internal sealed class TopicsRun(LoadSession session, TopicsPlan plan) : IAsyncDi
     private static async Task WaitUntilParkedAsync(EQueueClient client, CancellationToken cancellationToken)
     {
         long started = TimeProvider.System.GetTimestamp();
-        while ((await client.Admin.StatsAsync(cancellationToken)).Find("broker.parkedFetches") is not > 0)
+        while ((await client.Admin.ReadFiguresAsync(cancellationToken)).Find("broker.parkedFetches") is not > 0)
         {
             if (TimeProvider.System.GetElapsedTime(started) > Patience)
                 throw LoadException.Failed($"no fetch waits at the broker after {Patience.TotalSeconds} s");
