@@ -94,12 +94,12 @@ public class PendingCalls : IAsyncDisposable
 
         public long Received => Volatile.Read(ref _received);
 
-        public void OnConnected(ServerConnection connection)
+        public void OnConnected(FrameConnection connection)
         {
             // Nothing is kept of a connection.
         }
 
-        public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+        public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
         {
             Volatile.Write(ref _received, _received + 1);
             if ((header.Flags & FrameFlags.Oneway) == FrameFlags.None)
@@ -112,7 +112,7 @@ public class PendingCalls : IAsyncDisposable
             return ValueTask.CompletedTask;
         }
 
-        public void OnDisconnected(ServerConnection connection, Exception? cause)
+        public void OnDisconnected(FrameConnection connection, Exception? cause)
         {
             // As above.
         }

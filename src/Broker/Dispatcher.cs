@@ -28,7 +28,7 @@ internal sealed class Dispatcher : IConnectionHandler
     public OperationTable Operations { get; }
 
     /// <inheritdoc/>
-    public void OnConnected(ServerConnection connection)
+    public void OnConnected(FrameConnection connection)
     {
         connection.State = new BrokerConnection(connection, _context.Limits.MaxRequestsInFlight)
         {
@@ -39,7 +39,7 @@ internal sealed class Dispatcher : IConnectionHandler
     }
 
     /// <inheritdoc/>
-    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    public void OnDisconnected(FrameConnection connection, Exception? cause)
     {
         Interlocked.Decrement(ref _context.Counters.Connections);
         _modules.OnDisconnected((BrokerConnection)connection.State!);
@@ -47,7 +47,7 @@ internal sealed class Dispatcher : IConnectionHandler
     }
 
     /// <inheritdoc/>
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         var peer = (BrokerConnection)connection.State!;
         Interlocked.Increment(ref _context.Counters.Requests);

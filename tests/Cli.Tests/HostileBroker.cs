@@ -41,15 +41,15 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
         return broker;
     }
 
-    public void OnConnected(ServerConnection connection)
+    public void OnConnected(FrameConnection connection)
     {
     }
 
-    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    public void OnDisconnected(FrameConnection connection, Exception? cause)
     {
     }
 
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         var opcode = (Opcode)header.Opcode;
         Asked.AddOrUpdate(opcode, 1, static (_, count) => count + 1);
@@ -64,7 +64,7 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
 
     public ValueTask DisposeAsync() => _server.DisposeAsync();
 
-    private static void Refuse(ServerConnection connection, FrameHeader header, ErrorCode error)
+    private static void Refuse(FrameConnection connection, FrameHeader header, ErrorCode error)
     {
         var frame = FrameBuffer.Rent();
         new ErrorDetail(Text, TimeSpan.Zero).Write(new PayloadWriter(frame));
@@ -72,7 +72,7 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
             frame, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, (ushort)error);
     }
 
-    private static void Answer<T>(ServerConnection connection, FrameHeader header, T answer)
+    private static void Answer<T>(FrameConnection connection, FrameHeader header, T answer)
         where T : IPayload<T>
     {
         var frame = FrameBuffer.Rent();
@@ -122,7 +122,7 @@ internal sealed class HostileBroker : IConnectionHandler, IAsyncDisposable
             },
         ]);
 
-    private void Answer(ServerConnection connection, FrameHeader header, Opcode opcode)
+    private void Answer(FrameConnection connection, FrameHeader header, Opcode opcode)
     {
         switch (opcode)
         {

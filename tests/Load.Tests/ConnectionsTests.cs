@@ -81,11 +81,11 @@ public sealed class ConnectionsTests
 
     private sealed class HelloAnswerer : IConnectionHandler
     {
-        public void OnConnected(ServerConnection connection)
+        public void OnConnected(FrameConnection connection)
         {
         }
 
-        public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+        public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
         {
             var body = new ArrayBufferWriter<byte>();
             new HelloResponse { Version = 1 }.Write(new PayloadWriter(body));
@@ -95,7 +95,7 @@ public sealed class ConnectionsTests
             return ValueTask.CompletedTask;
         }
 
-        public void OnDisconnected(ServerConnection connection, Exception? cause)
+        public void OnDisconnected(FrameConnection connection, Exception? cause)
         {
         }
     }

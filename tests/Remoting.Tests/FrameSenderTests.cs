@@ -52,7 +52,7 @@ public sealed class FrameSenderTests
     [Fact]
     public async Task GivenFramesThatAreHeldBack_WhenTheSenderClosesBeforeItIsUncorked_ThenTheyAreDropped()
     {
-        using var pair = new SenderPair(maxQueuedBytes: 1024, callersHelp: false, mayFail: true);
+        using var pair = new SenderPair(maxQueuedBytes: 1024, mayFail: true);
         FrameSender sender = pair.Sender;
         sender.Cork();
         Assert.True(sender.IsWritable);
@@ -75,7 +75,7 @@ public sealed class FrameSenderTests
     [Fact]
     public async Task GivenAThreadThatHasNotCorked_WhenItAsks_ThenItMayNotHoldBack()
     {
-        using var pair = new SenderPair(maxQueuedBytes: 1024, callersHelp: false, mayFail: true);
+        using var pair = new SenderPair(maxQueuedBytes: 1024, mayFail: true);
         FrameSender sender = pair.Sender;
         Assert.False(sender.IsCorkedHere);
         sender.Cork();

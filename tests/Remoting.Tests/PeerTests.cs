@@ -24,7 +24,7 @@ public sealed class PeerTests : IDisposable
         Assert.SkipUnless(Socket.OSSupportsIPv6, "There is no IPv6 here.");
         await using TestServer server = await TestServer.StartAsync(options: new() { Listen = [listen] });
         using ForeignPeer peer = await ForeignPeer.ConnectAsync(address, server.EndPoint.Port);
-        ServerConnection connection = await ConnectedAsync(server);
+        FrameConnection connection = await ConnectedAsync(server);
         Assert.Equal(PeerPlace.Loopback, connection.Place);
         Assert.Equal(ForeignPeer.User, connection.FindPeerUser());
         Assert.True(connection.IsPrivate);
@@ -44,7 +44,7 @@ public sealed class PeerTests : IDisposable
         if (target.AddressFamily == AddressFamily.InterNetworkV6)
             socket.DualMode = true;
         await socket.ConnectAsync(new IPEndPoint(target, server.EndPoint.Port));
-        ServerConnection connection = await ConnectedAsync(server);
+        FrameConnection connection = await ConnectedAsync(server);
         Assert.Equal(PeerPlace.Loopback, connection.Place);
         Assert.Equal(LoopbackPeer.OwnUser, connection.FindPeerUser());
         Assert.NotNull(LoopbackPeer.OwnUser);
@@ -55,7 +55,7 @@ public sealed class PeerTests : IDisposable
     {
         await using TestServer server = await StartOnPathAsync();
         using ForeignPeer peer = await ForeignPeer.ConnectAsync(_directory["a.sock"], 0);
-        ServerConnection connection = await ConnectedAsync(server);
+        FrameConnection connection = await ConnectedAsync(server);
         Assert.Equal(PeerPlace.UnixSocket, connection.Place);
         Assert.Equal(ForeignPeer.User, connection.FindPeerUser());
         Assert.True(connection.IsPrivate);
@@ -68,7 +68,7 @@ public sealed class PeerTests : IDisposable
         await using TestServer server = await StartOnPathAsync();
         using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         await socket.ConnectAsync(new UnixDomainSocketEndPoint(_directory["a.sock"]));
-        ServerConnection connection = await ConnectedAsync(server);
+        FrameConnection connection = await ConnectedAsync(server);
         Assert.Equal(PeerPlace.UnixSocket, connection.Place);
         Assert.Equal(OperatingSystem.IsLinux() ? LoopbackPeer.OwnUser : null, connection.FindPeerUser());
         connection.Close(null);
@@ -83,7 +83,7 @@ public sealed class PeerTests : IDisposable
             options: new() { Listen = [], InMemory = endPoint });
         await using var client = new RemotingClient(endPoint, new RemotingClientOptions(), new CollectedLog());
         await client.EchoAsync([1]);
-        ServerConnection connection = server.Handler.Connected.Single();
+        FrameConnection connection = server.Handler.Connected.Single();
         Assert.Equal(PeerPlace.InProcess, connection.Place);
         Assert.Equal(LoopbackPeer.OwnUser, connection.FindPeerUser());
         Assert.True(connection.IsPrivate);
@@ -96,7 +96,7 @@ public sealed class PeerTests : IDisposable
     {
         await using TestServer server = await TestServer.StartAsync();
         using ForeignPeer peer = await ForeignPeer.ConnectAsync("127.0.0.1", server.EndPoint.Port, "go");
-        ServerConnection connection = await ConnectedAsync(server);
+        FrameConnection connection = await ConnectedAsync(server);
         Assert.Null(connection.FindPeerUser());
     }
 
@@ -122,7 +122,7 @@ public sealed class PeerTests : IDisposable
         Assert.SkipWhen(own is null, "This machine has no address but loopback.");
         await using TestServer server = await TestServer.StartAsync(options: new() { Listen = [$"{own}:0"] });
         using Socket socket = await server.ConnectRawAsync();
-        ServerConnection connection = await ConnectedAsync(server);
+        FrameConnection connection = await ConnectedAsync(server);
         Assert.Equal(PeerPlace.Remote, connection.Place);
         Assert.Null(connection.FindPeerUser());
         Assert.False(connection.IsPrivate);
@@ -135,7 +135,7 @@ public sealed class PeerTests : IDisposable
         await using TestServer server = await TestServer.StartAsync(options: plant.MutualServer);
         await using RemotingClient client = server.NewClient(plant.MutualClient);
         await client.EchoAsync([1]);
-        ServerConnection connection = server.Handler.Connected.Single();
+        FrameConnection connection = server.Handler.Connected.Single();
         Assert.True(connection.IsEncrypted);
         Assert.True(connection.IsPrivate);
         Assert.Contains("client", connection.PeerCertificate!.Subject, StringComparison.Ordinal);
@@ -152,7 +152,7 @@ public sealed class PeerTests : IDisposable
         await using TestServer server = await TestServer.StartAsync(options: plant.MutualServer, time: time);
         await using RemotingClient client = server.NewClient(plant.MutualClient);
         await client.EchoAsync([1]);
-        ServerConnection connection = server.Handler.Connected.Single();
+        FrameConnection connection = server.Handler.Connected.Single();
         Assert.Null(connection.FindDistrust());
         time.Ahead = TimeSpan.FromDays(29);
         Assert.Null(connection.FindDistrust());
@@ -177,7 +177,7 @@ public sealed class PeerTests : IDisposable
         RemotingClientOptions shown = asked == ClientCertificates.None ? plant.MutualClient : plant.Client;
         await using RemotingClient client = server.NewClient(shown);
         await client.EchoAsync([1]);
-        ServerConnection connection = server.Handler.Connected.Single();
+        FrameConnection connection = server.Handler.Connected.Single();
         Assert.True(connection.IsEncrypted);
         Assert.Null(connection.PeerCertificate);
     }
@@ -205,7 +205,7 @@ public sealed class PeerTests : IDisposable
         return server;
     }
 
-    private static async Task<ServerConnection> ConnectedAsync(TestServer server)
+    private static async Task<FrameConnection> ConnectedAsync(TestServer server)
     {
         await Eventually.TrueAsync(() => !server.Handler.Connected.IsEmpty);
         return server.Handler.Connected.Single();

@@ -22,9 +22,9 @@ internal static class ReadmeExample
     // handler begins
     private sealed class Shouter : IConnectionHandler
     {
-        public void OnConnected(ServerConnection connection) { }
-        public void OnDisconnected(ServerConnection connection, Exception? cause) { }
-        public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+        public void OnConnected(FrameConnection connection) { }
+        public void OnDisconnected(FrameConnection connection, Exception? cause) { }
+        public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
         {
             var answer = FrameBuffer.Rent(payload.Length);
             answer.Advance(Encoding.ASCII.GetBytes(Encoding.ASCII.GetString(payload.Span).ToUpperInvariant(), answer.GetSpan(payload.Length)));

@@ -17,20 +17,20 @@ internal sealed class ScriptedHandler : IConnectionHandler
     private readonly ConcurrentQueue<Held> _held = new();
     private int _frameCount;
 
-    public ConcurrentQueue<ServerConnection> Connected { get; } = new();
+    public ConcurrentQueue<FrameConnection> Connected { get; } = new();
 
     public ConcurrentQueue<(long Id, Exception? Cause)> Disconnected { get; } = new();
 
     public ConcurrentQueue<byte[]> Oneways { get; } = new();
 
-    public Func<ServerConnection, FrameHeader, ReadOnlyMemory<byte>, ValueTask>? OnCustom { get; init; }
+    public Func<FrameConnection, FrameHeader, ReadOnlyMemory<byte>, ValueTask>? OnCustom { get; init; }
 
     public int FrameCount => Volatile.Read(ref _frameCount);
 
     public int HeldCount => _held.Count;
 
     /// <summary>Every other answer is copied from a span, the others are frames.</summary>
-    public static void Answer(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
+    public static void Answer(FrameConnection connection, FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
         if (header.CorrelationId % 2 == 0)
         {
@@ -43,9 +43,9 @@ internal sealed class ScriptedHandler : IConnectionHandler
         connection.Send(answer, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0, inline);
     }
 
-    public void OnConnected(ServerConnection connection) => Connected.Enqueue(connection);
+    public void OnConnected(FrameConnection connection) => Connected.Enqueue(connection);
 
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         Interlocked.Increment(ref _frameCount);
         if (header.IsOneway)
@@ -59,7 +59,7 @@ internal sealed class ScriptedHandler : IConnectionHandler
         return ValueTask.CompletedTask;
     }
 
-    public void OnDisconnected(ServerConnection connection, Exception? cause) =>
+    public void OnDisconnected(FrameConnection connection, Exception? cause) =>
         Disconnected.Enqueue((connection.Id, cause));
 
     /// <summary>Answers what is held, newest first: out of order on purpose.</summary>
@@ -72,5 +72,5 @@ internal sealed class ScriptedHandler : IConnectionHandler
             Answer(held.Connection, held.Header, held.Payload, inline: false);
     }
 
-    private sealed record Held(ServerConnection Connection, FrameHeader Header, byte[] Payload);
+    private sealed record Held(FrameConnection Connection, FrameHeader Header, byte[] Payload);
 }

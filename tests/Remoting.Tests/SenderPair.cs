@@ -11,9 +11,8 @@ internal sealed class SenderPair : IDisposable
     private readonly FrameReader _reader;
 
     /// <param name="maxQueuedBytes">The sender's.</param>
-    /// <param name="callersHelp">The sender's.</param>
     /// <param name="mayFail">Whether the wire may refuse; else that throws.</param>
-    public SenderPair(int maxQueuedBytes = RoomyBytes, bool callersHelp = true, bool mayFail = false)
+    public SenderPair(int maxQueuedBytes = RoomyBytes, bool mayFail = false)
     {
         (InMemoryStream near, Far) = InMemoryStream.CreatePair();
         Wire = new Wire(near);
@@ -28,7 +27,6 @@ internal sealed class SenderPair : IDisposable
                 if (!mayFail)
                     throw exception;
             },
-            callersHelp,
             Gate);
     }
 

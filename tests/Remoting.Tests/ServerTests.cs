@@ -92,7 +92,7 @@ public sealed class ServerTests
         Assert.Empty(await client.EchoAsync(BitConverter.GetBytes(MaxFrameBytes), ScriptedHandler.Custom));
         Assert.Equal(RemotingError.TooLarge, refusal?.Error);
 
-        static void Answer(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> answer) =>
+        static void Answer(FrameConnection connection, FrameHeader header, ReadOnlySpan<byte> answer) =>
             connection.Send(
                 answer, header.Opcode, header.Version, FrameFlags.Response, header.CorrelationId, 0, true);
     }
@@ -212,7 +212,7 @@ public sealed class ServerTests
         int mostQueued = 0;
         while (server.Handler.Disconnected.IsEmpty)
         {
-            if (server.Handler.Connected.TryPeek(out ServerConnection? connection))
+            if (server.Handler.Connected.TryPeek(out FrameConnection? connection))
                 mostQueued = Math.Max(mostQueued, connection.QueuedBytes);
             Assert.Equal([1], await other.EchoAsync([1]));
         }
@@ -229,7 +229,7 @@ public sealed class ServerTests
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
         await client.EchoAsync([1]);
-        ServerConnection connection = server.Handler.Connected.Single();
+        FrameConnection connection = server.Handler.Connected.Single();
         var closed = new TaskCompletionSource();
         await using CancellationTokenRegistration registration = connection.Closed.Register(closed.SetResult);
         connection.Close(new InvalidOperationException("Enough."));

@@ -16,11 +16,11 @@ internal sealed class PeerHandler : IConnectionHandler
 {
     private long _onewayCount;
 
-    public void OnConnected(ServerConnection connection)
+    public void OnConnected(FrameConnection connection)
     {
     }
 
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         if (header.IsOneway)
         {
@@ -38,7 +38,7 @@ internal sealed class PeerHandler : IConnectionHandler
         return ValueTask.CompletedTask;
     }
 
-    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    public void OnDisconnected(FrameConnection connection, Exception? cause)
     {
     }
 }

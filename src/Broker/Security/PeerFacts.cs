@@ -25,7 +25,7 @@ internal readonly record struct PeerFacts(
 
     /// <param name="connection">Of the peer.</param>
     /// <param name="mapping">Says whom certificates stand for.</param>
-    public static PeerFacts Of(ServerConnection connection, CertificateMapping mapping) => new(
+    public static PeerFacts Of(FrameConnection connection, CertificateMapping mapping) => new(
         connection.Place,
         connection.FindPeerUser(),
         connection.PeerCertificate is { } certificate ? new CertificateFacts(mapping.PrincipalOf(certificate)) : null,

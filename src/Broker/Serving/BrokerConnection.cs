@@ -7,7 +7,7 @@ namespace EQueue.Broker;
 /// What the broker keeps with a connection: who is there, its unanswered requests, and what features keep there.
 /// </summary>
 /// <remarks>Frames come on the connection's receive loop alone; answers leave from any thread.</remarks>
-internal sealed class BrokerConnection(ServerConnection transport, int maxRequestsInFlight)
+internal sealed class BrokerConnection(FrameConnection transport, int maxRequestsInFlight)
 {
     private static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
 
@@ -16,7 +16,7 @@ internal sealed class BrokerConnection(ServerConnection transport, int maxReques
     private int _inFlight;
     private object[] _features = [];
 
-    public ServerConnection Transport { get; } = transport;
+    public FrameConnection Transport { get; } = transport;
 
     /// <summary>Null until the handshake is done.</summary>
     public ClientIdentity? Client { get; private set; }

@@ -9,7 +9,7 @@ namespace EQueue.Cluster;
 /// <param name="board">Who leads: clients that are served may ask as well.</param>
 internal sealed class EngineDoor(LeaderBoard board)
 {
-    private readonly ConcurrentDictionary<long, ServerConnection> _inside = new();
+    private readonly ConcurrentDictionary<long, FrameConnection> _inside = new();
     private volatile IConnectionHandler? _engine;
 
     /// <summary>Whether clients are served.</summary>
@@ -26,7 +26,7 @@ internal sealed class EngineDoor(LeaderBoard board)
     {
         while (!_inside.IsEmpty)
         {
-            foreach (ServerConnection connection in _inside.Values)
+            foreach (FrameConnection connection in _inside.Values)
                 connection.Close(new RemotingException(RemotingError.ConnectionLost, "This node leads no longer."));
             await Task.Delay(5).ConfigureAwait(false);
         }
@@ -35,7 +35,7 @@ internal sealed class EngineDoor(LeaderBoard board)
     /// <summary>Gives a connection to the engine.</summary>
     /// <param name="connection">Whose first frame is at hand.</param>
     /// <returns>Who is to handle that frame; null when there is no engine.</returns>
-    public IConnectionHandler? LetIn(ServerConnection connection)
+    public IConnectionHandler? LetIn(FrameConnection connection)
     {
         if (_engine is not { } engine)
             return null;
@@ -48,7 +48,7 @@ internal sealed class EngineDoor(LeaderBoard board)
     }
 
     /// <summary>Tells at once who leads: a connection that is served must not stand still for it.</summary>
-    private ValueTask TellLeader(ServerConnection connection, in FrameHeader header)
+    private ValueTask TellLeader(FrameConnection connection, in FrameHeader header)
     {
         NodeListener.Answer(connection, header, board.Known);
         return ValueTask.CompletedTask;
@@ -56,19 +56,19 @@ internal sealed class EngineDoor(LeaderBoard board)
 
     private sealed class Guest(EngineDoor door, IConnectionHandler engine) : IConnectionHandler
     {
-        public void OnConnected(ServerConnection connection)
+        public void OnConnected(FrameConnection connection)
         {
             door._inside[connection.Id] = connection;
             engine.OnConnected(connection);
         }
 
-        public void OnDisconnected(ServerConnection connection, Exception? cause)
+        public void OnDisconnected(FrameConnection connection, Exception? cause)
         {
             engine.OnDisconnected(connection, cause);
             door._inside.TryRemove(connection.Id, out _);
         }
 
-        public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload) =>
+        public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload) =>
             header.Opcode == (byte)Opcode.WatchLeader
                 ? door.TellLeader(connection, header)
                 : engine.OnFrameAsync(connection, header, payload);

@@ -31,16 +31,16 @@ internal sealed class NodeListener(
     public string OwnAddress { get; set; } = "";
 
     /// <inheritdoc/>
-    public void OnConnected(ServerConnection connection) => connection.State = new Visitor();
+    public void OnConnected(FrameConnection connection) => connection.State = new Visitor();
 
     /// <inheritdoc/>
-    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    public void OnDisconnected(FrameConnection connection, Exception? cause)
     {
         // Nothing is kept for visitors.
     }
 
     /// <inheritdoc/>
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         var visitor = (Visitor)connection.State!;
         if (visitor.IsProven)
@@ -67,7 +67,7 @@ internal sealed class NodeListener(
     }
 
     private async ValueTask OnPeerAsync(
-        Visitor visitor, ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+        Visitor visitor, FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         switch ((PeerOpcode)header.Opcode)
         {
@@ -84,7 +84,7 @@ internal sealed class NodeListener(
     }
 
     private async ValueTask AnswerFilesAsync(
-        ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+        FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         try
         {
@@ -108,7 +108,7 @@ internal sealed class NodeListener(
         _ => true,
     };
 
-    private void Greet(Visitor visitor, ServerConnection connection, in FrameHeader header, ReadOnlySpan<byte> payload)
+    private void Greet(Visitor visitor, FrameConnection connection, in FrameHeader header, ReadOnlySpan<byte> payload)
     {
         if (!Payload.TryRead(payload, out PeerHello hello))
         {
@@ -150,7 +150,7 @@ internal sealed class NodeListener(
         Answer(connection, header, new PeerChallenge(visitor.Challenge, secret.SignAnswer(hello, visitor.Challenge)));
     }
 
-    private void Check(Visitor visitor, ServerConnection connection, in FrameHeader header, ReadOnlySpan<byte> payload)
+    private void Check(Visitor visitor, FrameConnection connection, in FrameHeader header, ReadOnlySpan<byte> payload)
     {
         bool isRight = Payload.TryRead(payload, out PeerProof proof)
             && PeerSecret.Equal(proof.Proof.Span, secret.SignCall(visitor.Hello!, visitor.Challenge));
@@ -166,7 +166,7 @@ internal sealed class NodeListener(
     }
 
     private async ValueTask WatchAsync(
-        ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+        FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         if (!Payload.TryRead(payload.Span, out WatchLeaderRequest request))
         {
@@ -190,7 +190,7 @@ internal sealed class NodeListener(
         }
     }
 
-    private void RefuseClient(ServerConnection connection, in FrameHeader header)
+    private void RefuseClient(FrameConnection connection, in FrameHeader header)
     {
         WatchLeaderResponse known = board.Known;
         WatchLeaderResponse told = Unserving(known);
@@ -206,13 +206,13 @@ internal sealed class NodeListener(
     private WatchLeaderResponse Unserving(WatchLeaderResponse known) =>
         known.Leader == OwnAddress ? known with { Leader = "" } : known;
 
-    private void Refuse(ServerConnection connection, in FrameHeader header, ErrorCode error, string? why)
+    private void Refuse(FrameConnection connection, in FrameHeader header, ErrorCode error, string? why)
     {
         logger.PeerRefused(connection.RemoteEndPoint?.ToString(), why ?? ErrorCodes.Describe(error));
         TurnAway(connection, header, error, why);
     }
 
-    private static void TurnAway(ServerConnection connection, in FrameHeader header, ErrorCode error, string? why)
+    private static void TurnAway(FrameConnection connection, in FrameHeader header, ErrorCode error, string? why)
     {
         Answer(connection, header, new ErrorDetail(why, TimeSpan.Zero), error);
         connection.CloseAfterFlush();
@@ -220,7 +220,7 @@ internal sealed class NodeListener(
 
     /// <summary>Sends an answer.</summary>
     internal static void Answer<T>(
-        ServerConnection connection, in FrameHeader header, T value, ErrorCode error = ErrorCode.None)
+        FrameConnection connection, in FrameHeader header, T value, ErrorCode error = ErrorCode.None)
         where T : IPayload<T>
     {
         if (header.IsOneway)

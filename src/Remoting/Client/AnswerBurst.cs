@@ -38,7 +38,7 @@ internal sealed class AnswerBurst(InFlightRing ring)
         if (_count == 0)
             return;
         ring.CountEnded(_count);
-        LeaveWatches();
+        EndWatches();
         int sinkCount = Show();
         int waitingCount = Claim();
         ring.Free(_ids.AsSpan(0, _count));
@@ -93,18 +93,9 @@ internal sealed class AnswerBurst(InFlightRing ring)
         }
     }
 
-    /// <summary>Calls that follow each other mostly have one token.</summary>
-    private void LeaveWatches()
+    private void EndWatches()
     {
-        int first = 0;
-        for (int i = 1; i <= _count; i++)
-        {
-            WatchedToken? watched = _endings[first].Watched;
-            if (i < _count && _endings[i].Watched == watched)
-                continue;
-            if (watched is not null)
-                ring.Leave(watched, i - first);
-            first = i;
-        }
+        for (int i = 0; i < _count; i++)
+            _endings[i].Watch?.End();
     }
 }

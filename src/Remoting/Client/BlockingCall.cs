@@ -17,9 +17,6 @@ internal sealed class BlockingCall : IResponseSink
     /// <summary>The calling thread's own; it blocks in one call at a time.</summary>
     public static BlockingCall OfThread => _ofThread ??= new BlockingCall();
 
-    /// <summary>Whether the outcome is there.</summary>
-    public bool IsOver => _done.IsSet;
-
     /// <inheritdoc/>
     public void OnResponse(long token, ResponseFrame response)
     {

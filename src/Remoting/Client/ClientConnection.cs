@@ -8,17 +8,13 @@ namespace EQueue.Remoting;
 /// <remarks>Its receive loop hands answers to the ring; the thread that closes it fails the calls that went out on
 /// it.</remarks>
 [SuppressMessage("Design", "CA1001", Justification = "The receive loop releases the reader.")]
-internal sealed partial class ClientConnection : IHandshakeChannel
+internal sealed class ClientConnection : IHandshakeChannel
 {
-    /// <summary>With so many calls under way their answers and the next requests go by turns.</summary>
-    private const int BusyCalls = 64;
-
     private readonly Wire _wire;
     private readonly RemotingClientOptions _options;
     private readonly InFlightRing _ring;
     private readonly AnswerBurst _burst;
     private readonly TimeProvider _time;
-    private readonly Action _watchSoon;
     private readonly Action<ClientConnection> _onClosing;
     private readonly FrameReader _reader;
     private Task _loop = Task.CompletedTask;
@@ -31,7 +27,6 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// <param name="options">The client's.</param>
     /// <param name="ring">The client's calls.</param>
     /// <param name="time">Measures silence.</param>
-    /// <param name="watchSoon">Has <see cref="Watch"/> called soon.</param>
     /// <param name="onClosing">Told once that no more calls are to go out here, before those that did are failed: who
     /// calls again at once shall not meet this connection again.</param>
     public ClientConnection(
@@ -40,7 +35,6 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         RemotingClientOptions options,
         InFlightRing ring,
         TimeProvider time,
-        Action watchSoon,
         Action<ClientConnection> onClosing)
     {
         _wire = wire;
@@ -48,10 +42,9 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         _ring = ring;
         _burst = new AnswerBurst(ring);
         _time = time;
-        _watchSoon = watchSoon;
         _onClosing = onClosing;
         RemoteEndPoint = remote;
-        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, callersHelp: true, ring.Gate);
+        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, ring.Gate);
         _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
         _lastReceived = time.GetTimestamp();
     }
@@ -99,9 +92,9 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// <summary>Sends the request of an armed slot; fails its call when the connection is closed.</summary>
     public void Send(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
     {
-        SendAlone(request, opcode, version, id, inline);
-        if (Volatile.Read(ref _turn) == FreeTurn)
-            ResumeLoop();
+        request.Seal(opcode, version, FrameFlags.None, id, 0);
+        if (!Sender.Enqueue(request, inline))
+            FailUnsent(id);
     }
 
     /// <summary>The same for a slot that is its own sink.</summary>
@@ -131,14 +124,14 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         CancellationToken cancellationToken,
         out ValueTask<ResponseFrame> response)
     {
-        InFlightRing.Watching watching = _ring.WatchFor(cancellationToken);
+        var watch = CallWatch.Begin(_ring, cancellationToken);
         response = default;
         uint id;
         PendingCall? call;
         FrameSender.Queued queued = FrameSender.Queued.Refused;
         using (_ring.Gate.Enter())
         {
-            if (_ring.TryTake(null, 0, this, deadline, watching, out id, out call))
+            if (_ring.TryTake(null, 0, this, deadline, watch, out id, out call))
             {
                 response = call.Task;
                 var header = FrameHeader.Of(payload, opcode, version, FrameFlags.None, id, 0);
@@ -148,7 +141,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
 
         if (call is null)
         {
-            _ring.GiveUp(watching);
+            watch?.End();
             return false;
         }
 
@@ -156,17 +149,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
             FailUnsent(id);
         else
             Sender.Follow(queued);
-        if (Volatile.Read(ref _turn) == FreeTurn)
-            ResumeLoop();
         _ring.FailIfCancelled(id, cancellationToken);
         return true;
-    }
-
-    private void SendAlone(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
-    {
-        request.Seal(opcode, version, FrameFlags.None, id, 0);
-        if (!Sender.Enqueue(request, inline))
-            FailUnsent(id);
     }
 
     private void FailUnsent(uint id) => _ring.Fail(id, Failures.ConnectionLost(RemoteEndPoint, Cause));
@@ -175,7 +159,6 @@ internal sealed partial class ClientConnection : IHandshakeChannel
     /// <returns>In how many milliseconds there may be something to do again.</returns>
     public long Watch()
     {
-        bool isFree = WatchTurn();
         long lastReceived = Volatile.Read(ref _lastReceived);
         if (lastReceived >= _pingSent)
             _pingSent = 0;
@@ -194,7 +177,7 @@ internal sealed partial class ClientConnection : IHandshakeChannel
                 Close(Failures.TimedOut($"the peer was silent for {silent} and did not answer a ping"));
         }
 
-        return isFree ? WatchTimer.ShortestMs : (long)Math.Ceiling(left.TotalMilliseconds);
+        return (long)Math.Ceiling(left.TotalMilliseconds);
     }
 
     /// <summary>Closes at once and fails the calls that wait for answers. Thread-safe; the first cause
@@ -210,8 +193,6 @@ internal sealed partial class ClientConnection : IHandshakeChannel
         _ring.FailAll(this, () => cause is RemotingException { Error: RemotingError.Disposed }
             ? Failures.Disposed()
             : Failures.ConnectionLost(RemoteEndPoint, cause));
-        if (Volatile.Read(ref _turn) == FreeTurn)
-            ResumeLoop();
     }
 
     private async Task RunAsync()
@@ -235,13 +216,8 @@ internal sealed partial class ClientConnection : IHandshakeChannel
 
     private async Task ProcessAsync()
     {
-        while (await FillAsync().ConfigureAwait(false))
-        {
-            if (_ring.InFlight >= BusyCalls)
-                _wire.Attend(Sender);
+        while (await _reader.FillAsync().ConfigureAwait(false))
             ReadFrames();
-            Sender.TrySendAttended();
-        }
     }
 
     private void ReadFrames()
@@ -272,10 +248,6 @@ internal sealed partial class ClientConnection : IHandshakeChannel
             // An answer whose call is over (timeout, cancellation) is dropped here, before anything is leased.
             if (!_ring.TryDisarm(header.CorrelationId, out InFlightRing.Ending ending))
                 return;
-            NoteTurn(ending.Sink is BlockingCall);
-            // It may keep this thread for as long as it likes.
-            if (ending.Sink is not PendingCall)
-                Sender.Leave();
             if (ending.Sink is PendingCall call && header.Length <= CallCell.SmallBytes)
             {
                 call.Keep(header, payload.Span);

@@ -13,7 +13,7 @@ namespace EQueue.Remoting;
 /// <para>Who calls and who receives have a lock each, and meet only when free slots run short. What both write for a
 /// call lies in its <see cref="CallCell"/>.</para>
 /// </remarks>
-internal sealed partial class InFlightRing
+internal sealed class InFlightRing
 {
     private const int FirstSlotCount = 256;
 
@@ -80,32 +80,22 @@ internal sealed partial class InFlightRing
         out uint id,
         [NotNullWhen(true)] out PendingCall? call)
     {
+        var watch = CallWatch.Begin(this, cancellationToken);
         bool isTaken;
-        bool isStale;
-        do
-        {
-            Watching watching = WatchFor(cancellationToken);
-            using (Gate.Enter())
-            {
-                isStale = IsStale(watching);
-                isTaken = TryTake(sink, token, owner, deadline, watching, out id, out call);
-            }
-
-            if (!isTaken)
-                GiveUp(watching);
-        }
-        while (isStale);
+        using (Gate.Enter())
+            isTaken = TryTake(sink, token, owner, deadline, watch, out id, out call);
+        if (!isTaken)
+            watch?.End();
         return isTaken;
     }
 
-    /// <summary>The same under <see cref="Gate"/>. When it fails, <see cref="GiveUp"/> follows.</summary>
-    /// <returns><see langword="false"/> also when the watch is over meanwhile.</returns>
+    /// <summary>The same under <see cref="Gate"/>. When it fails, the caller ends the watch.</summary>
     public bool TryTake(
         IResponseSink? sink,
         long token,
         object owner,
         long deadline,
-        in Watching watching,
+        CallWatch? watch,
         out uint id,
         [NotNullWhen(true)] out PendingCall? call)
     {
@@ -115,7 +105,7 @@ internal sealed partial class InFlightRing
             CollectFreed();
         if (_free.Count <= _slots.Length / 2)
             Grow();
-        if (_free.Count == 0 || IsStale(watching))
+        if (_free.Count == 0)
             return false;
         int index = _free.Dequeue();
         call = _slots[index];
@@ -126,9 +116,9 @@ internal sealed partial class InFlightRing
         }
 
         id = (useCount << _indexBits) | (uint)index;
-        Join(watching, id);
+        watch?.Join(id);
         Volatile.Write(ref _taken.Value, unchecked(_taken.Value + 1));
-        call.Arm(id, sink, token, owner, watching.Watched, deadline);
+        call.Arm(id, sink, token, owner, watch, deadline);
         if (deadline >= _earliestDeadline)
             return true;
         Volatile.Write(ref _earliestDeadline, deadline);
@@ -137,7 +127,7 @@ internal sealed partial class InFlightRing
     }
 
     /// <summary>Ends the wait of this id; only one caller per call succeeds, who counts it
-    /// (<see cref="CountEnded"/>), leaves its watch (<see cref="Leave"/>), tells its sink and frees the slot
+    /// (<see cref="CountEnded"/>), ends its watch, tells its sink and frees the slot
     /// (<see cref="Free"/>).</summary>
     public bool TryDisarm(uint id, out Ending ending)
     {
@@ -147,6 +137,14 @@ internal sealed partial class InFlightRing
             return slots[index].TryDisarm(id, out ending);
         ending = default;
         return false;
+    }
+
+    /// <summary>For the thread that armed a call: fails it if its token was cancelled before that could be
+    /// told.</summary>
+    public void FailIfCancelled(uint id, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+            Fail(id, Failures.Cancelled(cancellationToken));
     }
 
     /// <summary>So many calls are over.</summary>
@@ -173,8 +171,7 @@ internal sealed partial class InFlightRing
         if (!TryDisarm(id, out Ending ending))
             return;
         CountEnded(1);
-        if (ending.Watched is { } watched)
-            Leave(watched, 1);
+        ending.Watch?.End();
         if (ending.Sink is PendingCall call)
             call.OnFailure(ending.Token, exception);
         Free([id]);
@@ -306,5 +303,5 @@ internal sealed partial class InFlightRing
     }
 
     /// <summary>Whom to tell that a call is over, and what watches its token.</summary>
-    internal readonly record struct Ending(IResponseSink Sink, long Token, WatchedToken? Watched);
+    internal readonly record struct Ending(IResponseSink Sink, long Token, CallWatch? Watch);
 }

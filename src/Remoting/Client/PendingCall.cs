@@ -24,7 +24,7 @@ internal sealed class PendingCall(byte[] cells, int start)
     /// <summary><see langword="null"/> = the slot itself.</summary>
     private IResponseSink? _sink;
     private object? _owner;
-    private WatchedToken? _watched;
+    private CallWatch? _watch;
     private long _sinkToken;
     private long _deadline;
     private Action<object?>? _continuation;
@@ -41,9 +41,6 @@ internal sealed class PendingCall(byte[] cells, int start)
 
     /// <summary>The connection on which it went out.</summary>
     public object? Owner => Volatile.Read(ref _owner);
-
-    /// <summary>What watches its token.</summary>
-    public WatchedToken? Watched => Volatile.Read(ref _watched);
 
     /// <summary>The caller's view of the call for which the slot was taken, to be awaited once.</summary>
     public ValueTask<ResponseFrame> Task => new(this, (short)Cell.Ticket);
@@ -86,14 +83,14 @@ internal sealed class PendingCall(byte[] cells, int start)
     }
 
     /// <summary>Arms the slot for the request that is sent next. Under the ring's gate.</summary>
-    public void Arm(uint id, IResponseSink? sink, long sinkToken, object owner, WatchedToken? watched, long deadline)
+    public void Arm(uint id, IResponseSink? sink, long sinkToken, object owner, CallWatch? watch, long deadline)
     {
         if (_sink != sink)
             _sink = sink;
         if (_owner != owner)
             _owner = owner;
-        if (_watched != watched)
-            _watched = watched;
+        if (_watch != watch)
+            _watch = watch;
         if (_sinkToken != sinkToken)
             _sinkToken = sinkToken;
         if (_deadline != deadline)
@@ -113,7 +110,7 @@ internal sealed class PendingCall(byte[] cells, int start)
             return false;
         }
 
-        ending = new InFlightRing.Ending(_sink ?? this, _sinkToken, _watched);
+        ending = new InFlightRing.Ending(_sink ?? this, _sinkToken, _watch);
         if (_sink is not null)
             _sink = null;
         return true;

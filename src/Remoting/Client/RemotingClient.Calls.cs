@@ -8,7 +8,6 @@ public sealed partial class RemotingClient
 {
     private const int RestMs = 2;
 
-    private static readonly TimeSpan LongestTimeout = TimeSpan.FromDays(24);
     private long _lastOnewayMs;
 
     /// <summary>Sends a request that gets no answer; completes when the bounded send queue has accepted it.</summary>
@@ -30,7 +29,7 @@ public sealed partial class RemotingClient
         request.Seal(opcode, version, FrameFlags.Oneway, 0, 0);
         if (connection.Sender.Enqueue(request, IsPrompt(request.FrameBytes)))
             return ValueTask.CompletedTask;
-        return ValueTask.FromException(Failures.ConnectionLost(_name, connection.Cause));
+        return ValueTask.FromException(Failures.ConnectionLost(Name, connection.Cause));
     }
 
     /// <summary>Sends a request that gets no answer: <paramref name="payload"/> is copied once, to where it leaves
@@ -51,7 +50,7 @@ public sealed partial class RemotingClient
         var header = FrameHeader.Of(payload, opcode, version, FrameFlags.Oneway, 0, 0);
         if (connection.Sender.Enqueue(header, payload, IsPrompt((int)header.Length)))
             return ValueTask.CompletedTask;
-        return ValueTask.FromException(Failures.ConnectionLost(_name, connection.Cause));
+        return ValueTask.FromException(Failures.ConnectionLost(Name, connection.Cause));
     }
 
     /// <summary>Sends a request and waits for its answer.</summary>
@@ -67,7 +66,7 @@ public sealed partial class RemotingClient
         FrameBuffer request, byte opcode, byte version, TimeSpan timeout, CancellationToken cancellationToken)
     {
         Check(request, opcode);
-        long deadline = DeadlineOf(timeout);
+        long deadline = _clock.DeadlineOf(timeout);
         ClientConnection? connection = Unhindered(isCall: true);
         if (connection is null || cancellationToken.IsCancellationRequested
             || !_ring.TryTake(null, 0, connection, deadline, cancellationToken, out uint id, out PendingCall? call))
@@ -94,7 +93,8 @@ public sealed partial class RemotingClient
         ClientConnection? connection = Unhindered(isCall: true);
         if (connection is null || cancellationToken.IsCancellationRequested || !IsPlain(payload, opcode)
             || !connection.TryInvoke(
-                payload, opcode, version, DeadlineOf(timeout), cancellationToken, out ValueTask<ResponseFrame> call))
+                payload, opcode, version, _clock.DeadlineOf(timeout), cancellationToken,
+                out ValueTask<ResponseFrame> call))
         {
             return InvokeAsync(FrameBuffer.Of(payload), opcode, version, timeout, cancellationToken);
         }
@@ -119,7 +119,7 @@ public sealed partial class RemotingClient
         }
 
         Check(request, opcode);
-        long deadline = DeadlineOf(timeout);
+        long deadline = _clock.DeadlineOf(timeout);
         BlockingCall call = BlockingCall.OfThread;
         ClientConnection? connection = Unhindered(isCall: true);
         if (connection is null
@@ -129,8 +129,8 @@ public sealed partial class RemotingClient
                 .AsTask().GetAwaiter().GetResult();
         }
 
-        connection.SendAndReceive(request, opcode, version, id, call, TimeLeft(deadline));
-        return call.Wait(_ring, id, TimeLeft(deadline));
+        connection.Send(request, opcode, version, id, inline: true);
+        return call.Wait(_ring, id, _clock.TimeLeft(deadline));
     }
 
     /// <summary>Sends a request; its outcome is told to <paramref name="sink"/>, exactly once.</summary>
@@ -156,7 +156,7 @@ public sealed partial class RemotingClient
         try
         {
             Check(request, opcode);
-            deadline = DeadlineOf(timeout);
+            deadline = _clock.DeadlineOf(timeout);
         }
         catch (RemotingException exception)
         {
@@ -180,12 +180,13 @@ public sealed partial class RemotingClient
     /// room.</summary>
     private ClientConnection? Unhindered(bool isCall)
     {
-        ClientConnection? connection = Volatile.Read(ref _connection);
-        bool isFree = Volatile.Read(ref _waiting) == 0 && connection is not null && HasRoom(connection, isCall);
+        ClientConnection? connection = _connector.Current;
+        bool isFree = _line.IsEmpty && connection is not null && HasRoom(connection, isCall);
         return isFree ? connection : null;
     }
 
-    private static bool HasRoom(ClientConnection connection, bool isCall) =>
+    /// <summary>Whether the connection takes another request now.</summary>
+    internal static bool HasRoom(ClientConnection connection, bool isCall) =>
         isCall ? connection.Sender.IsWritableForCalls : connection.Sender.IsWritable;
 
     /// <summary>Whether there is nothing to refuse and the sender takes a copy.</summary>
@@ -193,7 +194,7 @@ public sealed partial class RemotingClient
     {
         int bytes = FrameHeader.Size + payload.Length;
         return bytes <= Math.Min(FrameQueue.SmallFrameBytes, _options.MaxFrameBytes)
-            && opcode != FrameHeader.PingOpcode && !_isDisposed;
+            && opcode != FrameHeader.PingOpcode && !_connector.IsEnded;
     }
 
     /// <summary>A small oneway call, if the options say so, and one after a pause are sent by their own thread; those
@@ -213,32 +214,9 @@ public sealed partial class RemotingClient
         ArgumentNullException.ThrowIfNull(request);
         ArgumentOutOfRangeException.ThrowIfEqual(opcode, FrameHeader.PingOpcode);
         int bytes = request.FrameBytes;
-        if (!_isDisposed && bytes <= _options.MaxFrameBytes)
+        if (!_connector.IsEnded && bytes <= _options.MaxFrameBytes)
             return;
         request.Dispose();
-        throw _isDisposed ? Failures.Disposed() : Failures.TooLarge(bytes, _options.MaxFrameBytes);
+        throw _connector.IsEnded ? Failures.Disposed() : Failures.TooLarge(bytes, _options.MaxFrameBytes);
     }
-
-    private long DeadlineOf(TimeSpan timeout)
-    {
-        if (timeout == Timeout.InfiniteTimeSpan)
-            return long.MaxValue;
-        ArgumentOutOfRangeException.ThrowIfLessThan(timeout, TimeSpan.Zero);
-        ArgumentOutOfRangeException.ThrowIfGreaterThan(timeout, LongestTimeout);
-        TimeSpan counted = timeout == TimeSpan.Zero ? _options.RequestTimeout : timeout;
-        return NowMs() + ((counted.Ticks + TimeSpan.TicksPerMillisecond - 1) / TimeSpan.TicksPerMillisecond);
-    }
-
-    private TimeSpan TimeLeft(long deadline)
-    {
-        if (deadline == long.MaxValue)
-            return Timeout.InfiniteTimeSpan;
-        return TimeSpan.FromMilliseconds(Math.Max(0, deadline - NowMs()));
-    }
-
-    /// <summary>What deadlines are measured by. The system's coarse clock, a few ms behind, is enough for timeouts and
-    /// takes a quarter of the time of the precise one, which every call would pay.</summary>
-    private long NowMs() => ReferenceEquals(_time, TimeProvider.System)
-        ? Environment.TickCount64
-        : (long)_time.GetElapsedTime(0, _time.GetTimestamp()).TotalMilliseconds;
 }

@@ -17,18 +17,18 @@ namespace EQueue.Remoting;
 public sealed partial class RemotingClient : IAsyncDisposable
 {
     private readonly EndPoint _endPoint;
-    private volatile string _name;
     private readonly RemotingClientOptions _options;
     private readonly GuardedLogger _logger;
     private readonly TimeProvider _time;
     private readonly InFlightRing _ring;
-    private readonly Dialer _dialer;
+    private readonly CallClock _clock;
+    private readonly Connector _connector;
+    private readonly CallLine _line;
     private readonly CancellationTokenSource _stopping = new();
     private readonly Lock _lifetime = new();
     private Task _connectLoop = Task.CompletedTask;
     private WatchTimer? _watch;
     private bool _isStarted;
-    private volatile bool _isDisposed;
 
     /// <summary>Makes a client; it connects when it is first used.</summary>
     /// <param name="endPoint">An address, a <see cref="DnsEndPoint"/>, of which every address is tried, or a
@@ -48,65 +48,65 @@ public sealed partial class RemotingClient : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(loggerFactory);
         options.Validate();
         _endPoint = endPoint;
-        _name = HostPort.Format(endPoint);
         _options = options;
         _time = timeProvider ?? TimeProvider.System;
         _logger = new GuardedLogger(loggerFactory.CreateLogger("EQueue.Remoting.Client"), _time);
-        _dialer = new Dialer(options, _time);
         _ring = new InFlightRing(
             options.MaxInFlight,
-            thrown => Log.SinkFailed(_logger, _name, thrown),
+            thrown => Log.SinkFailed(_logger, Name, thrown),
             deadline => _watch?.At(deadline));
+        _clock = new CallClock(_time, options.RequestTimeout);
+        _connector = new Connector(endPoint, options, _ring, _logger, _time, _stopping.Token);
+        _line = new CallLine(_connector, _ring, options, _clock);
     }
 
     /// <summary>Where the client connects to, unless it has a plan.</summary>
     public EndPoint EndPoint => _endPoint;
 
     /// <summary>Whether there is a connection that has passed its handshake.</summary>
-    public bool IsConnected => Volatile.Read(ref _connection) is not null;
+    public bool IsConnected => _connector.Current is not null;
 
     /// <summary>Rises by one with each connection that has passed its handshake; 0 = there was none yet.</summary>
-    public long ConnectionGeneration => Volatile.Read(ref _generation);
+    public long ConnectionGeneration => _connector.Generation;
 
     /// <summary>Why there is no connection; null while there is one, and before the first attempt has failed.</summary>
-    public ConnectFault? LastFault => IsConnected ? null : _lastFault;
+    public ConnectFault? LastFault => IsConnected ? null : _connector.LastFault;
 
     /// <summary>Requests that wait for answers now.</summary>
     public int InFlight => _ring.InFlight;
 
     /// <summary>Bytes that wait to be taken by the peer.</summary>
-    public long QueuedBytes => Volatile.Read(ref _connection)?.Sender.QueuedBytes ?? 0;
+    public long QueuedBytes => _connector.Current?.Sender.QueuedBytes ?? 0;
 
     /// <summary>Completes when nothing waits to be taken by the peer, or the connection has ended; at once without a
     /// connection. While others go on sending it may take as long as they do.</summary>
-    public Task WhenDrained() => Volatile.Read(ref _connection)?.Sender.WhenIdle() ?? Task.CompletedTask;
+    public Task WhenDrained() => _connector.Current?.Sender.WhenIdle() ?? Task.CompletedTask;
 
     /// <summary>Waits until there is a connection. Starts connecting.</summary>
     /// <exception cref="RemotingException">Cancelled, disposed, or the handshake failed for good.</exception>
-    public async ValueTask WaitConnectedAsync(CancellationToken cancellationToken) =>
-        await WaitReadyAsync(long.MaxValue, cancellationToken).ConfigureAwait(false);
+    public async ValueTask WaitConnectedAsync(CancellationToken cancellationToken)
+    {
+        EnsureStarted();
+        await _line.WaitReadyAsync(long.MaxValue, cancellationToken).ConfigureAwait(false);
+    }
 
     /// <summary>Ends the connection, the attempt or the pause that there is, and connects again at once, to where the
     /// plan then says. Calls under way fail with <see cref="RemotingError.ConnectionLost"/>.</summary>
     /// <param name="cause">Why, for their exceptions.</param>
-    public void ConnectAnew(Exception cause)
-    {
-        Volatile.Read(ref _move).Cancel();
-        Volatile.Read(ref _connection)?.Close(cause);
-    }
+    public void ConnectAnew(Exception cause) => _connector.ConnectAnew(cause);
 
     /// <summary>Closes the connection; calls that wait fail with <see cref="RemotingError.Disposed"/>.</summary>
     public async ValueTask DisposeAsync()
     {
         lock (_lifetime)
         {
-            if (_isDisposed)
+            if (_connector.IsEnded)
                 return;
-            _isDisposed = true;
+            _connector.End();
         }
 
         await _stopping.CancelAsync().ConfigureAwait(false);
-        Volatile.Read(ref _connection)?.Close(Failures.Disposed());
+        _connector.Current?.Close(Failures.Disposed());
         await _connectLoop.ConfigureAwait(false);
         _ring.FailAll(null, Failures.Disposed);
         if (_watch is not null)
@@ -115,18 +115,20 @@ public sealed partial class RemotingClient : IAsyncDisposable
         _logger.Dispose();
     }
 
+    private string Name => _connector.Name;
+
     private void EnsureStarted()
     {
         if (Volatile.Read(ref _isStarted))
             return;
         lock (_lifetime)
         {
-            if (_isStarted || _isDisposed)
+            if (_isStarted || _connector.IsEnded)
                 return;
             Detached.Start(() =>
             {
-                _watch = new WatchTimer(_time, NowMs, Watch);
-                _connectLoop = Task.Run(RunAsync, CancellationToken.None);
+                _watch = new WatchTimer(_time, _clock.NowMs, Watch);
+                _connectLoop = Task.Run(() => _connector.RunAsync(_watch), CancellationToken.None);
             });
             Volatile.Write(ref _isStarted, true);
         }
@@ -136,7 +138,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
     private long Watch(long nowMs)
     {
         _ring.FailOverdue(nowMs);
-        long connectionDueMs = nowMs + (Volatile.Read(ref _connection)?.Watch() ?? WatchTimer.LongestMs);
+        long connectionDueMs = nowMs + (_connector.Current?.Watch() ?? WatchTimer.LongestMs);
         return Math.Min(_ring.EarliestDeadline, connectionDueMs);
     }
 }

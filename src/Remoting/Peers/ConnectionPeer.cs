@@ -56,7 +56,7 @@ internal sealed class ConnectionPeer
     /// <param name="proof">The certificate that TLS checked, if any.</param>
     public void Secure(ClientProof? proof) => (IsEncrypted, Proof) = (true, proof);
 
-    /// <inheritdoc cref="ServerConnection.FindPeerUser"/>
+    /// <inheritdoc cref="Connection.FindPeerUser"/>
     public uint? FindUser() => Place switch
     {
         PeerPlace.InProcess => LoopbackPeer.OwnUser,

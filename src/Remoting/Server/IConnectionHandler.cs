@@ -5,7 +5,7 @@ namespace EQueue.Remoting;
 public interface IConnectionHandler
 {
     /// <summary>A connection was accepted; no frame of it is read before this returns.</summary>
-    void OnConnected(ServerConnection connection);
+    void OnConnected(FrameConnection connection);
 
     /// <summary>A frame arrived. Called on the connection's receive loop, frames in order, never two at a
     /// time.</summary>
@@ -14,11 +14,11 @@ public interface IConnectionHandler
     /// <param name="payload">Lent until the returned task completes.</param>
     /// <returns>A task; while it is not complete this connection, and no other, is not read.</returns>
     /// <remarks>An exception is logged and closes this connection.</remarks>
-    ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload);
+    ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload);
 
     /// <summary>The connection ended; called once, after the last frame was handled.</summary>
     /// <param name="connection">The connection, closed.</param>
     /// <param name="cause">Why; <see langword="null"/> when the peer or the server ended it in an orderly
     /// way.</param>
-    void OnDisconnected(ServerConnection connection, Exception? cause);
+    void OnDisconnected(FrameConnection connection, Exception? cause);
 }

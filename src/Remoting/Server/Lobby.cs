@@ -4,18 +4,18 @@ namespace EQueue.Remoting;
 internal sealed class Lobby
 {
     private readonly Lock _lock = new();
-    private readonly LinkedList<ServerConnection> _waiting = [];
+    private readonly LinkedList<Connection> _waiting = [];
 
     /// <summary>A connection comes in.</summary>
     /// <returns>Its place, for <see cref="Leave"/>.</returns>
-    public LinkedListNode<ServerConnection> Enter(ServerConnection connection)
+    public LinkedListNode<Connection> Enter(Connection connection)
     {
         lock (_lock)
             return _waiting.AddLast(connection);
     }
 
     /// <summary>Its peer is known, or it has ended; a second call does nothing.</summary>
-    public void Leave(LinkedListNode<ServerConnection> place)
+    public void Leave(LinkedListNode<Connection> place)
     {
         lock (_lock)
         {
@@ -25,11 +25,11 @@ internal sealed class Lobby
     }
 
     /// <summary>Takes the one out that has been here the longest.</summary>
-    public ServerConnection? TakeOldest()
+    public Connection? TakeOldest()
     {
         lock (_lock)
         {
-            ServerConnection? oldest = _waiting.First?.Value;
+            Connection? oldest = _waiting.First?.Value;
             if (oldest is not null)
                 _waiting.RemoveFirst();
             return oldest;

@@ -15,7 +15,7 @@ internal sealed class MemoryRelief : IDisposable
     private static readonly TimeSpan LongWait = TimeSpan.FromSeconds(1);
 
     private readonly ReceiveBudget _budget;
-    private readonly ConcurrentDictionary<long, ServerConnection> _connections;
+    private readonly ConcurrentDictionary<long, Connection> _connections;
     private readonly int _leastRate;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
@@ -25,7 +25,7 @@ internal sealed class MemoryRelief : IDisposable
 
     public MemoryRelief(
         ReceiveBudget budget,
-        ConcurrentDictionary<long, ServerConnection> connections,
+        ConcurrentDictionary<long, Connection> connections,
         int leastRate,
         ILogger logger,
         TimeProvider time)
@@ -74,7 +74,7 @@ internal sealed class MemoryRelief : IDisposable
     private List<HalfFrame> Halves()
     {
         var halves = new List<HalfFrame>();
-        foreach (KeyValuePair<long, ServerConnection> entry in _connections)
+        foreach (KeyValuePair<long, Connection> entry in _connections)
         {
             if (entry.Value.TryFindHalfFrame(_leastRate, out HalfFrame? half))
                 halves.Add(half);
@@ -96,7 +96,7 @@ internal sealed class MemoryRelief : IDisposable
 
     private void End(HalfFrame half)
     {
-        ServerConnection connection = half.Connection;
+        Connection connection = half.Connection;
         Log.HalfFrameEnded(_logger, connection.Id, connection.RemoteEndPoint, half.Bytes, half.Age);
         connection.Close(new RemotingException(
             RemotingError.Timeout,
@@ -111,4 +111,4 @@ internal sealed class MemoryRelief : IDisposable
 /// <param name="Rate">Bytes per second since it began.</param>
 /// <param name="HasStalled">Whether next to nothing comes.</param>
 internal sealed record HalfFrame(
-    ServerConnection Connection, int Bytes, TimeSpan Age, double Rate, bool HasStalled);
+    Connection Connection, int Bytes, TimeSpan Age, double Rate, bool HasStalled);

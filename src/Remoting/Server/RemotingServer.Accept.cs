@@ -166,9 +166,9 @@ public sealed partial class RemotingServer
         }
     }
 
-    private void GivePlace(ServerConnection connection)
+    private void GivePlace(Connection connection)
     {
-        if (connection.TryLosePlace())
+        if (connection.Stay.TryLosePlace())
             _places.Give(connection.Share);
     }
 
@@ -213,17 +213,16 @@ public sealed partial class RemotingServer
     private void Begin(Wire wire, ConnectionPeer peer, PeerShare share, TlsAcceptor? tls)
     {
         long id = Interlocked.Increment(ref _lastId);
-        var connection = new ServerConnection(
-            id, wire, peer, tls, _options, share, _budget, _sendBudget, _handler, _logger, _time);
+        var connection = new FrameConnection(id, wire, peer, tls, share, _terms, _handler);
         Interlocked.Increment(ref _connectionCount);
         _connections[connection.Id] = connection;
-        connection.Enter(_lobby);
+        connection.Stay.Enter(_lobby, connection);
         connection.Start(End);
     }
 
-    private void End(ServerConnection connection)
+    private void End(Connection connection)
     {
-        connection.LeaveLobby();
+        connection.Stay.LeaveLobby();
         GivePlace(connection);
         if (_connections.TryRemove(connection.Id, out _))
             Interlocked.Decrement(ref _connectionCount);
@@ -237,7 +236,7 @@ public sealed partial class RemotingServer
         try
         {
             bool isPressed = _sendBudget.TakePressure();
-            foreach (KeyValuePair<long, ServerConnection> entry in _connections)
+            foreach (KeyValuePair<long, Connection> entry in _connections)
                 entry.Value.Watch(isPressed);
         }
         finally

@@ -17,9 +17,10 @@ public sealed partial class RemotingServer : IAsyncDisposable
     private readonly IConnectionHandler _handler;
     private readonly GuardedLogger _logger;
     private readonly TimeProvider _time;
-    private readonly ConcurrentDictionary<long, ServerConnection> _connections = new();
+    private readonly ConcurrentDictionary<long, Connection> _connections = new();
     private readonly ReceiveBudget _budget;
     private readonly SendBudget _sendBudget;
+    private readonly ConnectionTerms _terms;
     private readonly MemoryRelief? _relief;
     private readonly ConnectionPlaces _places;
     private readonly Lobby _lobby = new();
@@ -58,6 +59,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         _time = timeProvider ?? TimeProvider.System;
         _logger = new GuardedLogger(loggerFactory.CreateLogger("EQueue.Remoting.Server"), _time);
         _budget = new ReceiveBudget(options.ReceiveMemoryBytes, _time);
+        _terms = new ConnectionTerms(options, _budget, _sendBudget, _logger, _time);
         if (options.MinReceiveRate > 0)
             _relief = new MemoryRelief(_budget, _connections, options.MinReceiveRate, _logger, _time);
         if (options.Tls is not null)
@@ -159,7 +161,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         await Task.WhenAll(_acceptLoops).ConfigureAwait(false);
 
         long started = _time.GetTimestamp();
-        ServerConnection[] connections = [.. _connections.Values];
+        Connection[] connections = [.. _connections.Values];
         var drained = Task.WhenAll(connections.Select(connection => connection.BeginDrain()));
         bool isDrained = await EndsWithinAsync(drained, drain, cancellationToken).ConfigureAwait(false);
         if (!isDrained && drain > TimeSpan.Zero)
@@ -171,7 +173,7 @@ public sealed partial class RemotingServer : IAsyncDisposable
         if (isDrained)
             await EndsWithinAsync(shutdown, farewell, cancellationToken).ConfigureAwait(false);
 
-        foreach (ServerConnection connection in connections)
+        foreach (Connection connection in connections)
             connection.Close(null);
         await Task.WhenAll(connections.Select(connection => connection.Completion)).ConfigureAwait(false);
         await shutdown.ConfigureAwait(false);

@@ -25,7 +25,7 @@ public sealed record RemotingServerOptions
     /// as many as it leaves free, and this machine's have no bound of their own. Default: 0.</summary>
     public int MaxConnectionsPerAddress { get; init; }
 
-    /// <summary>A connection that the handler has not admitted (<see cref="ServerConnection.Admit"/>) so long after it
+    /// <summary>A connection that the handler has not admitted (<see cref="Connection.Admit"/>) so long after it
     /// was accepted is closed: TLS counts in, pings change nothing. 100 ms or more; zero = all are admitted from the
     /// beginning. Default: 0.</summary>
     public TimeSpan AdmissionTimeout { get; init; }

@@ -50,21 +50,6 @@ internal sealed class FrameQueue
         return taken;
     }
 
-    /// <summary>Takes the first frame, or the first small ones, which leave together, if any waits.</summary>
-    /// <param name="batch">To which it is added.</param>
-    public void TakeFirst(List<FrameBuffer> batch)
-    {
-        if (IsEmpty)
-            return;
-        FrameBuffer first = _frames[0];
-        _frames.RemoveAt(0);
-        batch.Add(first);
-        if (first != _joined)
-            return;
-        _recentJoinedBytes = first.FrameBytes;
-        _joined = null;
-    }
-
     /// <summary>Lets go of all that waits.</summary>
     /// <returns>Bytes of it.</returns>
     public long Drop()

@@ -6,57 +6,38 @@ namespace EQueue.Remoting;
 /// <summary>Queues frames and writes them to a wire: the sending thread takes along everything that is
 /// queued.</summary>
 /// <remarks>
-/// Thread-safe. One drain runs at a time, on the thread that started it until the wire is full, on the thread pool or
-/// one of the poller's afterwards. The queue is bounded by its users, who wait for <see cref="WhenWritable"/>.
+/// <para>Thread-safe. One drain runs at a time, on the thread that started it for two rounds or until the wire is full,
+/// on the thread pool or one of the poller's afterwards. The queue is bounded by its users, who wait for
+/// <see cref="WhenWritable"/>.</para>
+/// <para>While a receive loop handles what came together it has the sender corked: its answers gather without a lock
+/// and leave together.</para>
 /// </remarks>
-internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
+/// <param name="wire">Connected; aborted by its owner, which ends a pending send.</param>
+/// <param name="maxQueuedBytes">Above this the queue does not count as writable.</param>
+/// <param name="time">Measures how long the wire has taken nothing.</param>
+/// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
+/// <param name="gate">Guards the queue, for <see cref="Queue"/>.</param>
+/// <param name="budget">Bounds what all senders of a server have queued; null = nothing does.</param>
+internal sealed class FrameSender(
+    Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, Gate gate, SendBudget? budget = null)
+    : IThreadPoolWorkItem
 {
     private const int SliceBytes = 256 * 1024;
     private const int MaxInlineRounds = 2;
-    private const int GatheredBytes = 128 * 1024;
-    private const int LateFrames = 400;
 
-    private readonly Wire _wire;
-    private readonly int _maxQueuedBytes;
-    private readonly TimeProvider _time;
-    private readonly Action<Exception> _onFailed;
-    private readonly bool _callersHelp;
-    private readonly Gate _gate;
     private readonly FrameQueue _queue = new();
-    private SendAccount _account;
+    private readonly CorkedFrames _corked = new();
+    private SendAccount _account = new(budget);
     private List<FrameBuffer> _batch = [];
     private TaskCompletionSource? _writable;
     private TaskCompletionSource? _idle;
     private long _queuedBytes;
     private long _stalledSince;
     private DrainState _drain;
-    private int _waitingFrames;
-    private bool _isAtPool;
     private bool _isClosed;
 
-    /// <param name="wire">Connected; aborted by its owner, which ends a pending send.</param>
-    /// <param name="maxQueuedBytes">Above this the queue does not count as writable.</param>
-    /// <param name="time">Measures how long the wire has taken nothing.</param>
-    /// <param name="onFailed">Called once when the wire refuses; must close the connection.</param>
-    /// <param name="callersHelp">Whether a caller that has queued much sends in the place of a thread that does not
-    /// come to it: the pool's, whose drain is taken over, or the attendant's.</param>
-    /// <param name="gate">Guards the queue, for <see cref="Queue"/>.</param>
-    /// <param name="budget">Bounds what all senders of a server have queued; null = nothing does.</param>
-    public FrameSender(
-        Wire wire, int maxQueuedBytes, TimeProvider time, Action<Exception> onFailed, bool callersHelp, Gate gate,
-        SendBudget? budget = null)
-    {
-        _account = new SendAccount(budget);
-        _callersHelp = callersHelp;
-        _gate = gate;
-        _wire = wire;
-        _maxQueuedBytes = maxQueuedBytes;
-        _time = time;
-        _onFailed = onFailed;
-    }
-
     /// <summary>Bytes that are accepted and not yet taken by the socket.</summary>
-    public long QueuedBytes => Volatile.Read(ref _queuedBytes) + Volatile.Read(ref _heldBytes);
+    public long QueuedBytes => Volatile.Read(ref _queuedBytes) + _corked.Bytes;
 
     /// <summary>Whether callers may queue more without waiting; a closed sender says so by refusing.</summary>
     public bool IsWritable => QueuedBytes <= AllowedBytes || Volatile.Read(ref _isClosed);
@@ -64,7 +45,10 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     /// <summary>The same for calls, of which there are so many at most as wait for answers at a time: they may fill
     /// twice as much, so that they neither wait as soon as they are many nor behind requests that nothing else
     /// bounds.</summary>
-    public bool IsWritableForCalls => QueuedBytes <= 2L * _maxQueuedBytes || Volatile.Read(ref _isClosed);
+    public bool IsWritableForCalls => QueuedBytes <= 2L * maxQueuedBytes || Volatile.Read(ref _isClosed);
+
+    /// <summary>Whether the calling thread has corked it: then it may <see cref="Hold"/>.</summary>
+    public bool IsCorkedHere => _corked.IsCorkedHere;
 
     /// <summary>How long the wire has taken nothing although there is something to send.</summary>
     public TimeSpan StalledFor
@@ -72,11 +56,11 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
         get
         {
             long since = Volatile.Read(ref _stalledSince);
-            return since == 0 ? TimeSpan.Zero : _time.GetElapsedTime(since);
+            return since == 0 ? TimeSpan.Zero : time.GetElapsedTime(since);
         }
     }
 
-    private int AllowedBytes => _account.Allow(_maxQueuedBytes);
+    private int AllowedBytes => _account.Allow(maxQueuedBytes);
 
     /// <summary>Takes over a sealed frame.</summary>
     /// <param name="frame">Owned by the sender from here on, also when it is closed.</param>
@@ -86,7 +70,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     public bool Enqueue(FrameBuffer frame, bool inline)
     {
         Queued queued;
-        using (_gate.Enter())
+        using (gate.Enter())
         {
             if (_isClosed)
             {
@@ -112,7 +96,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     public bool Enqueue(in FrameHeader header, ReadOnlySpan<byte> payload, bool inline)
     {
         Queued queued;
-        using (_gate.Enter())
+        using (gate.Enter())
             queued = Queue(header, payload, inline);
         Follow(queued);
         return queued != Queued.Refused;
@@ -131,10 +115,35 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     /// <summary>Does what is left to do once the gate is open.</summary>
     public void Follow(Queued queued)
     {
-        if (queued == Queued.ToRelieve)
-            Observe(SendAttendedAsync());
         if (queued is Queued.ToSend or Queued.ToSchedule)
             Start(inline: queued == Queued.ToSend);
+    }
+
+    /// <summary>Holds inline frames back until <see cref="Uncork"/>. Only the receive loop corks.</summary>
+    public void Cork()
+    {
+        using (gate.Enter())
+            _corked.Cork();
+    }
+
+    /// <summary>Copies a small frame behind those that the thread which has corked holds back, outside the gate; what
+    /// it queues otherwise leaves behind them.</summary>
+    public void Hold(in FrameHeader header, ReadOnlySpan<byte> payload) => _corked.Add(header, payload);
+
+    /// <summary>Sends what was held back, on this thread.</summary>
+    public void Uncork()
+    {
+        using (gate.Enter())
+        {
+            QueueHeld();
+            _corked.Uncork();
+            if (_isClosed)
+                DropQueued();
+            if (_queue.IsEmpty || !MustStart(inline: true))
+                return;
+        }
+
+        Start(inline: true);
     }
 
     /// <summary>Completes when more may be queued, or when the sender is closed.</summary>
@@ -143,13 +152,10 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
         if (IsWritable)
             return ValueTask.CompletedTask;
         Task writable = Task.CompletedTask;
-        using (_gate.Enter())
+        using (gate.Enter())
         {
             if (!_isClosed && _queuedBytes > AllowedBytes)
-            {
-                _writable ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-                writable = _writable.Task;
-            }
+                writable = (_writable ??= NewSignal()).Task;
         }
 
         return new ValueTask(writable);
@@ -159,13 +165,10 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     public Task WhenIdle()
     {
         Task idle = Task.CompletedTask;
-        using (_gate.Enter())
+        using (gate.Enter())
         {
             if (_drain != DrainState.None || !_queue.IsEmpty)
-            {
-                _idle ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-                idle = _idle.Task;
-            }
+                idle = (_idle ??= NewSignal()).Task;
         }
 
         return idle;
@@ -174,7 +177,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     /// <summary>Drops what is queued and refuses the rest. The wire's owner aborts the wire as well.</summary>
     public void Close()
     {
-        using (_gate.Enter())
+        using (gate.Enter())
         {
             _isClosed = true;
             DropQueued();
@@ -184,12 +187,11 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
         }
     }
 
-    /// <summary>Drains on the thread pool.</summary>
+    /// <summary>Drains on the thread pool, unless a caller that sends at once was earlier.</summary>
     void IThreadPoolWorkItem.Execute()
     {
-        using (_gate.Enter())
+        using (gate.Enter())
         {
-            _isAtPool = false;
             if (_drain != DrainState.Scheduled)
                 return;
             _drain = DrainState.Running;
@@ -197,6 +199,8 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
 
         Observe(DrainAsync(inline: false));
     }
+
+    private static TaskCompletionSource NewSignal() => new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <summary>A drain handles its own errors and never faults; <see cref="WhenIdle"/> tells its end.</summary>
     private static void Observe(Task drain) => Debug.Assert(!drain.IsFaulted, "A drain must not fault.");
@@ -206,9 +210,6 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     {
         _queuedBytes += bytes;
         _account.Count(_queuedBytes);
-        if (_isAttended)
-            return MustRelieve(bytes) ? Queued.ToRelieve : Queued.Accepted;
-        inline |= MustHelp(bytes);
         if (!MustStart(inline))
             return Queued.Accepted;
         return inline ? Queued.ToSend : Queued.ToSchedule;
@@ -227,20 +228,16 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
         try
         {
             int rounds = 0;
-            while (TakeBatch(isAttendant: false))
+            while (TryTakeBatch())
             {
                 await SendBatchAsync(_batch).ConfigureAwait(false);
-                if (!inline)
-                    Gather(GatheredBytes);
                 if ((!inline || ++rounds < MaxInlineRounds) && !PollerThread.MustGiveWay)
                     continue;
 
                 // A thread that came to send one frame must not serve the others without end, nor one of the poller's.
-                bool isNew;
-                using (_gate.Enter())
-                    isNew = TrySchedule();
-                if (isNew)
-                    Start(inline: false);
+                using (gate.Enter())
+                    _drain = DrainState.Scheduled;
+                Start(inline: false);
                 return;
             }
         }
@@ -250,53 +247,34 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
         }
     }
 
-    /// <summary>Whether a caller that queues so many bytes takes over a drain for which the pool has no thread: many
-    /// frames were queued since, so it is late. What comes in large frames has its own rhythm. Under the
-    /// gate.</summary>
-    private bool MustHelp(int bytes) => _callersHelp
-        && _drain == DrainState.Scheduled && bytes <= FrameQueue.SmallFrameBytes && ++_waitingFrames >= LateFrames;
-
     /// <summary>Something was queued: whether the caller is to start a drain. Under the gate.</summary>
     private bool MustStart(bool inline)
     {
-        if (!inline)
-            return _drain == DrainState.None && TrySchedule();
-        if (_corkedBy != 0 || _drain == DrainState.Running)
+        if (inline ? _corked.IsCorked || _drain == DrainState.Running : _drain != DrainState.None)
             return false;
-        _drain = DrainState.Running;
+        _drain = inline ? DrainState.Running : DrainState.Scheduled;
         return true;
     }
 
-    /// <summary>Leaves the drain to the pool. Under the gate.</summary>
-    /// <returns>False when the pool still has the work item of one that was taken over.</returns>
-    private bool TrySchedule()
+    /// <summary>Puts what the calling thread holds back behind what is queued. Under the gate.</summary>
+    private void QueueHeld()
     {
-        _drain = DrainState.Scheduled;
-        _waitingFrames = 0;
-        if (_isAtPool)
-            return false;
-        _isAtPool = true;
-        return true;
+        long bytes = _corked.MoveTo(_queue);
+        if (bytes == 0)
+            return;
+        _queuedBytes += bytes;
+        _account.Count(_queuedBytes);
     }
 
-    /// <summary>Takes what is queued, the attendant one piece of it, or ends the drain: as soon as there is an
-    /// attendant all is his.</summary>
-    private bool TakeBatch(bool isAttendant)
+    /// <summary>Takes what is queued, or ends the drain.</summary>
+    private bool TryTakeBatch()
     {
-        using (_gate.Enter())
+        using (gate.Enter())
         {
-            if (isAttendant || !_isAttended)
-            {
-                if (isAttendant)
-                    _queue.TakeFirst(_batch);
-                else
-                    _batch = _queue.Take(_batch);
-                if (_batch.Count > 0)
-                    return true;
-            }
-
-            EndDrain();
-            return false;
+            _batch = _queue.Take(_batch);
+            if (_batch.Count == 0)
+                EndDrain();
+            return _batch.Count > 0;
         }
     }
 
@@ -309,7 +287,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
             frame.Dispose();
         }
 
-        using (_gate.Enter())
+        using (gate.Enter())
         {
             _isClosed = true;
             _batch.Clear();
@@ -319,7 +297,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
             EndDrain();
         }
 
-        _onFailed(exception);
+        onFailed(exception);
     }
 
     /// <summary>Sends the buffers in order; what was sent is taken out of the list and the accounting, and let go
@@ -346,7 +324,7 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
     {
         int bytes = sent.FrameBytes;
         sent.Dispose();
-        using (_gate.Enter())
+        using (gate.Enter())
         {
             _queuedBytes -= bytes;
             _account.Count(_queuedBytes);
@@ -364,9 +342,9 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
             bytes = bytes[slice.Length..];
             while (!slice.IsEmpty)
             {
-                ValueTask<int> sending = _wire.SendAsync(slice);
+                ValueTask<int> sending = wire.SendAsync(slice);
                 if (!sending.IsCompleted && _stalledSince == 0)
-                    Volatile.Write(ref _stalledSince, _time.GetTimestamp());
+                    Volatile.Write(ref _stalledSince, time.GetTimestamp());
                 slice = slice[await sending.ConfigureAwait(false)..];
             }
 
@@ -388,10 +366,34 @@ internal sealed partial class FrameSender : IThreadPoolWorkItem, IAttended
 
     private void EndDrain()
     {
+        Debug.Assert(_queue.IsEmpty, "A drain ends when nothing is queued.");
         _drain = DrainState.None;
-        if (!_queue.IsEmpty)
-            return;
         _idle?.TrySetResult();
         _idle = null;
+    }
+
+    /// <summary>What became of a frame.</summary>
+    internal enum Queued
+    {
+        /// <summary>Dropped: the sender is closed.</summary>
+        Refused,
+
+        /// <summary>It leaves with others.</summary>
+        Accepted,
+
+        /// <summary>This thread is to send it.</summary>
+        ToSend,
+
+        /// <summary>The pool is to send it.</summary>
+        ToSchedule,
+    }
+
+    private enum DrainState
+    {
+        None,
+
+        /// <summary>The thread pool is to begin it.</summary>
+        Scheduled,
+        Running,
     }
 }

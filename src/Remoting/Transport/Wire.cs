@@ -60,10 +60,6 @@ internal sealed class Wire : IDisposable
         }
     }
 
-    /// <summary>Blocks this thread until something can be read, or the end, or for so long; a bare socket's
-    /// only.</summary>
-    public bool Wait(TimeSpan atMost) => _socket!.Poll(atMost, SelectMode.SelectRead);
-
     /// <summary>Connects its socket; once only.</summary>
     /// <exception cref="SocketException">Refused, or out of reach.</exception>
     public ValueTask ConnectAsync(EndPoint address, CancellationToken cancellationToken) => _polled is null
@@ -75,14 +71,6 @@ internal sealed class Wire : IDisposable
     {
         _tls = tls;
         IsBare = false;
-    }
-
-    /// <summary>Has the calling thread attend a sender until it leaves the socket; only if it is the poller's and came
-    /// for it.</summary>
-    public void Attend(FrameSender sender)
-    {
-        if (_polled is { } socket)
-            PollerThread.Attend(socket, sender);
     }
 
     /// <summary>Receives what is there; a bare socket's only.</summary>

@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Diagnostics;
 using System.IO.Pipelines;
 using System.Runtime.CompilerServices;
 
@@ -37,7 +36,6 @@ internal sealed class WireReader : PipeReader
     private int _examined;
     private bool _isAtEnd;
     private bool _isBusy;
-    private PromptPeer _peer;
 
     /// <param name="wire">Connected; aborted by its owner, which ends a pending read with an exception.</param>
     /// <param name="blockBytes">The size of a large block; a single larger frame gets a larger one.</param>
@@ -173,12 +171,7 @@ internal sealed class WireReader : PipeReader
             // Memory beyond the bound is for one frame: it is given back as soon as that has been read.
             if (_isBeyond)
                 room = room[..Math.Min(room.Length, minimumSize - (_end - _start))];
-            if (_wire.IsBare && !_isBusy && !PollerThread.HasKept)
-                _peer.Spin(_wire);
-            long began = Stopwatch.GetTimestamp();
-            int received = await _wire.ReceiveAsync(room, cancellationToken).ConfigureAwait(false);
-            _peer.Note(Stopwatch.GetElapsedTime(began));
-            NoteReceived(received);
+            NoteReceived(await _wire.ReceiveAsync(room, cancellationToken).ConfigureAwait(false));
         }
         while (!_isAtEnd && _end - _start < Math.Max(minimumSize, shown + 1));
 

@@ -9,7 +9,7 @@ internal sealed record FakeBatch(
     string Topic, uint Queue, ProducerSession Session, int Sequence, int Records, int Bytes, int FirstBody);
 
 /// <summary>A produce request as it came.</summary>
-internal sealed record FakeRequest(ServerConnection Connection, int DeadlineMs, IReadOnlyList<FakeBatch> Batches)
+internal sealed record FakeRequest(FrameConnection Connection, int DeadlineMs, IReadOnlyList<FakeBatch> Batches)
 {
     public int Records => Batches.Sum(static batch => batch.Records);
 
@@ -114,7 +114,7 @@ internal sealed partial class FakeBroker
             body);
     }
 
-    private FakeRequest Note(ServerConnection connection, byte[] payload)
+    private FakeRequest Note(FrameConnection connection, byte[] payload)
     {
         Assert.True(ProduceRequestHeader.TryRead(payload, out ProduceRequestHeader head));
         Span<byte> rest = payload.AsSpan(ProduceRequestHeader.Size);

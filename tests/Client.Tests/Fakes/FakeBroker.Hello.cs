@@ -19,7 +19,7 @@ internal sealed partial class FakeBroker
 
     public int HelloCount => Volatile.Read(ref _helloCount);
 
-    private void Greet(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
+    private void Greet(FrameConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
     {
         ErrorCode error = MeetHello(Interlocked.Increment(ref _helloCount) - 1);
         Hellos.Enqueue((header.Version, payload.ToArray()));
@@ -31,7 +31,7 @@ internal sealed partial class FakeBroker
             Refuse(connection, header, error, "As the test says.");
     }
 
-    private void Refuse(ServerConnection connection, FrameHeader header, ErrorCode error, string message)
+    private void Refuse(FrameConnection connection, FrameHeader header, ErrorCode error, string message)
     {
         var frame = FrameBuffer.Rent();
         new ErrorDetail(message, RefusalDelay).Write(new PayloadWriter(frame));

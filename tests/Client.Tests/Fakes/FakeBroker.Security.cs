@@ -11,7 +11,7 @@ internal sealed partial class FakeBroker
     /// <summary>Users, tokens and rules per page of a list.</summary>
     private const int PageSize = 2;
 
-    private readonly ConcurrentDictionary<ServerConnection, ScramServer> _exchanges = [];
+    private readonly ConcurrentDictionary<FrameConnection, ScramServer> _exchanges = [];
 
     /// <summary>Each Hello that came: its version, and its body.</summary>
     public ConcurrentQueue<(byte Version, byte[] Body)> Hellos { get; } = [];
@@ -36,7 +36,7 @@ internal sealed partial class FakeBroker
     public Func<bool, string, (bool IsDone, string Challenge)> SayInstead { get; set; } =
         static (isDone, challenge) => (isDone, challenge);
 
-    private void LogIn(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
+    private void LogIn(FrameConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
     {
         if (KnowsNoCredentials)
         {
@@ -74,7 +74,7 @@ internal sealed partial class FakeBroker
         }
     }
 
-    private void Say(ServerConnection connection, FrameHeader header, bool isDone, string challenge, string principal)
+    private void Say(FrameConnection connection, FrameHeader header, bool isDone, string challenge, string principal)
     {
         (isDone, challenge) = SayInstead(isDone, challenge);
         Answer(connection, header, new AuthenticatedHello(
@@ -84,7 +84,7 @@ internal sealed partial class FakeBroker
             isDone ? principal : ""));
     }
 
-    private void Administer(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
+    private void Administer(FrameConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
     {
         Administered.Enqueue(payload.ToArray());
         switch ((Opcode)header.Opcode)

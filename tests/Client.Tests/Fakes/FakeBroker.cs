@@ -47,7 +47,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
     private readonly RemotingServer _server;
     private readonly Dictionary<long, short> _epochs = [];
     private readonly Dictionary<(long Id, uint Queue), SequenceState> _sequences = [];
-    private readonly List<ServerConnection> _connections = [];
+    private readonly List<FrameConnection> _connections = [];
     private readonly List<Action> _held = [];
     private bool _isReleased;
     private long _nextProducerId = 7;
@@ -129,13 +129,13 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
             return [.. Stored.OrderBy(static queue => queue.Key).SelectMany(static queue => queue.Value)];
     }
 
-    public void OnConnected(ServerConnection connection)
+    public void OnConnected(FrameConnection connection)
     {
         lock (_lock)
             _connections.Add(connection);
     }
 
-    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    public void OnDisconnected(FrameConnection connection, Exception? cause)
     {
         lock (_lock)
             _connections.Remove(connection);
@@ -144,14 +144,14 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
     /// <summary>Closes every connection.</summary>
     public void CloseAll()
     {
-        ServerConnection[] connections;
+        FrameConnection[] connections;
         lock (_lock)
             connections = [.. _connections];
-        foreach (ServerConnection connection in connections)
+        foreach (FrameConnection connection in connections)
             connection.Close(null);
     }
 
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         switch ((Opcode)header.Opcode)
         {
@@ -186,7 +186,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
 
     public ValueTask DisposeAsync() => _server.DisposeAsync();
 
-    private static void Answer<T>(ServerConnection connection, FrameHeader header, T answer)
+    private static void Answer<T>(FrameConnection connection, FrameHeader header, T answer)
         where T : IPayload<T>
     {
         var frame = FrameBuffer.Rent();
@@ -218,7 +218,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
         }
     }
 
-    private void Produce(ServerConnection connection, FrameHeader header, byte[] payload)
+    private void Produce(FrameConnection connection, FrameHeader header, byte[] payload)
     {
         int number = Interlocked.Increment(ref _produceCount) - 1;
         FakeRequest request = Note(connection, payload);
@@ -257,7 +257,7 @@ internal sealed partial class FakeBroker : IConnectionHandler, IAsyncDisposable
             Reply(connection, header, results);
     }
 
-    private static void Reply(ServerConnection connection, FrameHeader header, List<ProduceResult> results)
+    private static void Reply(FrameConnection connection, FrameHeader header, List<ProduceResult> results)
     {
         var frame = FrameBuffer.Rent();
         ProduceResponse.WriteHeader(frame.Reserve(ProduceResponse.HeaderSize), 0, results.Count);

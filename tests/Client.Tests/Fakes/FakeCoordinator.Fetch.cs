@@ -8,7 +8,7 @@ internal sealed partial class FakeCoordinator
 {
     private readonly Dictionary<QueueKey, byte[][]> _entries = [];
     private readonly Dictionary<QueueKey, long> _next = [];
-    private ServerConnection? _fetcher;
+    private FrameConnection? _fetcher;
     private FrameHeader? _parkedFetch;
     private uint _sessions;
     private uint _session;
@@ -30,7 +30,7 @@ internal sealed partial class FakeCoordinator
     private long EndOf(QueueKey queue) =>
         _entries.TryGetValue(queue, out byte[][]? entries) ? entries.Length * FakeQueue.MessagesPerBatch : 0;
 
-    private void FindOffsets(ServerConnection connection, FrameHeader header, FindOffsetsRequest request)
+    private void FindOffsets(FrameConnection connection, FrameHeader header, FindOffsetsRequest request)
     {
         Interlocked.Increment(ref _findCount);
         if (IsSilentAboutOffsets)
@@ -39,7 +39,7 @@ internal sealed partial class FakeCoordinator
             ErrorCode.None, new QueueOffset(question.TimeMs == OffsetQuestion.End ? EndOf(question.Queue) : 0)))]));
     }
 
-    private void Fetch(ServerConnection connection, FrameHeader header, FetchRequest request)
+    private void Fetch(FrameConnection connection, FrameHeader header, FetchRequest request)
     {
         if (request.SessionId != 0 && (request.SessionId != _session || request.Sequence != _sequence))
         {
@@ -68,7 +68,7 @@ internal sealed partial class FakeCoordinator
         Serve(connection, header, request);
     }
 
-    private void Serve(ServerConnection connection, FrameHeader header, FetchRequest request)
+    private void Serve(FrameConnection connection, FrameHeader header, FetchRequest request)
     {
         QueueKey[] due =
             _next.Where(queue => queue.Value < EndOf(queue.Key)).Select(static queue => queue.Key).ToArray();

@@ -11,14 +11,14 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
 {
     private readonly Lock _lock = new();
     private readonly RemotingServer _server;
-    private readonly List<ServerConnection> _connections = [];
+    private readonly List<FrameConnection> _connections = [];
     private readonly List<GroupHeartbeatRequest> _beats = [];
     private readonly List<string> _journal = [];
     private readonly Dictionary<QueueKey, long> _committed = [];
     private readonly List<Action> _heldCommits = [];
     private readonly int _queueCount;
     private bool _holdsCommits;
-    private (ServerConnection Connection, FrameHeader Header)? _parkedBeat;
+    private (FrameConnection Connection, FrameHeader Header)? _parkedBeat;
     private IReadOnlyList<AssignedTopic> _assignment = [];
     private long _generation;
 
@@ -214,24 +214,24 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     /// <summary>Closes every connection.</summary>
     public void CloseAll()
     {
-        ServerConnection[] connections;
+        FrameConnection[] connections;
         lock (_lock)
         {
             connections = [.. _connections];
             _parkedBeat = null;
         }
 
-        foreach (ServerConnection connection in connections)
+        foreach (FrameConnection connection in connections)
             connection.Close(null);
     }
 
-    public void OnConnected(ServerConnection connection)
+    public void OnConnected(FrameConnection connection)
     {
         lock (_lock)
             _connections.Add(connection);
     }
 
-    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    public void OnDisconnected(FrameConnection connection, Exception? cause)
     {
         lock (_lock)
         {
@@ -241,7 +241,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
         }
     }
 
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         lock (_lock)
             Handle(connection, header, payload.Span);
@@ -251,7 +251,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
     public ValueTask DisposeAsync() => _server.DisposeAsync();
 
     private static void Answer<T>(
-        ServerConnection connection, FrameHeader header, T answer, ErrorCode error = ErrorCode.None)
+        FrameConnection connection, FrameHeader header, T answer, ErrorCode error = ErrorCode.None)
         where T : IPayload<T>
     {
         var frame = FrameBuffer.Rent();
@@ -269,7 +269,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
 
     private long Generation(long counter) => ((long)Epoch << 32) + (uint)counter;
 
-    private void Handle(ServerConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
+    private void Handle(FrameConnection connection, FrameHeader header, ReadOnlySpan<byte> payload)
     {
         switch ((Opcode)header.Opcode)
         {
@@ -333,7 +333,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
                 ErrorCode.None, topic, new TopicId(StoreId), 4 << 20, queues))]);
     }
 
-    private void Commit(ServerConnection connection, FrameHeader header, CommitOffsetsRequest request)
+    private void Commit(FrameConnection connection, FrameHeader header, CommitOffsetsRequest request)
     {
         _journal.Add("commit " + string.Join(' ', request.Offsets.OrderBy(static one => one.Queue.Id.Value)
             .Select(static one => $"{one.Queue.Id.Value - 1}@{(uint)one.Grant.Value}={one.Next.Value}")));
@@ -358,7 +358,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
             Answer(connection, header, new CommitOffsetsResponse(errors));
     }
 
-    private void Beat(ServerConnection connection, FrameHeader header, GroupHeartbeatRequest request)
+    private void Beat(FrameConnection connection, FrameHeader header, GroupHeartbeatRequest request)
     {
         _beats.Add(request);
         if (request.Generation == GroupGeneration.Join)
@@ -390,7 +390,7 @@ internal sealed partial class FakeCoordinator : IConnectionHandler, IAsyncDispos
         _parkedBeat = null;
     }
 
-    private void AnswerBeat(ServerConnection connection, FrameHeader header, bool isNews) =>
+    private void AnswerBeat(FrameConnection connection, FrameHeader header, bool isNews) =>
         Answer(connection, header, new GroupHeartbeatResponse
         {
             Generation = new GroupGeneration(_generation),

@@ -53,15 +53,15 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
         return queue;
     }
 
-    public void OnConnected(ServerConnection connection)
+    public void OnConnected(FrameConnection connection)
     {
     }
 
-    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    public void OnDisconnected(FrameConnection connection, Exception? cause)
     {
     }
 
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         switch ((Opcode)header.Opcode)
         {
@@ -129,7 +129,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
             batch[RecordBatchLayout.Crc..], Crc32C.Compute(batch[RecordBatchLayout.Attributes..]));
     }
 
-    private static void Answer<T>(ServerConnection connection, FrameHeader header, T answer, ErrorCode error = ErrorCode.None)
+    private static void Answer<T>(FrameConnection connection, FrameHeader header, T answer, ErrorCode error = ErrorCode.None)
         where T : IPayload<T>
     {
         var frame = FrameBuffer.Rent();
@@ -153,7 +153,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
         return compressed;
     }
 
-    private void Fetch(ServerConnection connection, FrameHeader header, FetchRequest request)
+    private void Fetch(FrameConnection connection, FrameHeader header, FetchRequest request)
     {
         int number = Interlocked.Increment(ref _fetchCount) - 1;
         ErrorCode met = Meet(number);
@@ -187,7 +187,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
         Send(connection, header, request, number);
     }
 
-    private void Send(ServerConnection connection, FrameHeader header, FetchRequest request, int number)
+    private void Send(FrameConnection connection, FrameHeader header, FetchRequest request, int number)
     {
         ErrorCode error = QueueError(_next);
         int index = (int)(_next / MessagesPerBatch);

@@ -33,9 +33,9 @@ internal sealed class RemotingServerRole : IRole, IConnectionHandler
         return new ListenResult(((IPEndPoint)_server.LocalEndPoint).Port);
     }
 
-    public void OnConnected(ServerConnection connection) => connection.State = new Expected();
+    public void OnConnected(FrameConnection connection) => connection.State = new Expected();
 
-    public ValueTask OnFrameAsync(ServerConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
+    public ValueTask OnFrameAsync(FrameConnection connection, FrameHeader header, ReadOnlyMemory<byte> payload)
     {
         long number = BinaryPrimitives.ReadInt64LittleEndian(payload.Span);
         var expected = (Expected)connection.State!;
@@ -52,7 +52,7 @@ internal sealed class RemotingServerRole : IRole, IConnectionHandler
         return ValueTask.CompletedTask;
     }
 
-    public void OnDisconnected(ServerConnection connection, Exception? cause)
+    public void OnDisconnected(FrameConnection connection, Exception? cause)
     {
     }
 

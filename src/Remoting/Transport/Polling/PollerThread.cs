@@ -21,7 +21,6 @@ internal sealed class PollerThread
     private PolledSocket? _socket;
     private bool _isPrompt;
     private SocketWait? _deferred;
-    private IAttended? _attended;
     private IThreadPoolWorkItem? _kept;
     private ExecutionContext? _context;
     private long _began;
@@ -66,16 +65,6 @@ internal sealed class PollerThread
         return true;
     }
 
-    /// <summary>Has the calling thread, if it is at this socket, send what is queued there until it asks about the
-    /// socket or leaves it.</summary>
-    public static void Attend(PolledSocket socket, IAttended sender)
-    {
-        if (_ofThread is not { } thread || thread._socket != socket)
-            return;
-        thread._attended = sender;
-        sender.Attend();
-    }
-
     /// <summary>Keeps work for when the calling thread is through with its socket.</summary>
     /// <param name="work">What.</param>
     /// <param name="unlessPrompt">Not if the socket may soon have more.</param>
@@ -90,9 +79,6 @@ internal sealed class PollerThread
         thread._kept = work;
         return true;
     }
-
-    /// <summary>Whether the calling thread keeps work.</summary>
-    public static bool HasKept => _ofThread is { _kept: not null };
 
     /// <summary>A receive loop has ended. Its awaiter continues on the calling thread for any length of time:
     /// no work is kept for this thread.</summary>
@@ -136,10 +122,9 @@ internal sealed class PollerThread
             if (_kept is null && _isPrompt)
                 socket.NoteLook(GoOnSoon(socket, wait));
             else
-                Ask(wait);
+                wait.AskOrFail();
         }
 
-        LeaveAttended();
         _socket = null;
         RunKept();
         Volatile.Write(ref _began, 0);
@@ -160,46 +145,23 @@ internal sealed class PollerThread
         ExecutionContext.Run(_context!, static work => ((IThreadPoolWorkItem)work!).Execute(), work);
     }
 
-    /// <summary>Looks for what is awaited a moment before the system is asked to tell, and meanwhile sends what is
-    /// queued for an attended socket.</summary>
-    /// <returns>Whether it was there, or there was something to send.</returns>
+    /// <summary>Looks for what is awaited a moment before the system is asked to tell.</summary>
+    /// <returns>Whether it was there.</returns>
     private bool GoOnSoon(PolledSocket socket, SocketWait wait)
     {
-        bool hasSent = false;
         TimeSpan longest = socket.IsQuiet ? LongestSpin : LongestBusySpin;
         long began = Stopwatch.GetTimestamp();
         while (!wait.TryEnd(isTold: false))
         {
             if (_poller.IsCrowded || Stopwatch.GetElapsedTime(began) > longest)
             {
-                Ask(wait);
-                return hasSent;
+                wait.AskOrFail();
+                return false;
             }
 
-            if (_attended?.TrySendAttended() == true)
-            {
-                hasSent = true;
-                began = Stopwatch.GetTimestamp();
-            }
-            else
-            {
-                Thread.Yield();
-            }
+            Thread.Yield();
         }
 
         return true;
-    }
-
-    /// <summary>Has the system asked; another thread may be at the socket at once.</summary>
-    private void Ask(SocketWait wait)
-    {
-        LeaveAttended();
-        wait.AskOrFail();
-    }
-
-    private void LeaveAttended()
-    {
-        _attended?.Leave();
-        _attended = null;
     }
 }

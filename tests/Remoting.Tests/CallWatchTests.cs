@@ -1,7 +1,7 @@
 namespace EQueue.Remoting.Tests;
 
-/// <summary>Calls with one token share a registration; none of that may be seen from outside.</summary>
-public sealed class WatchedTokenTests
+/// <summary>Calls that their tokens end.</summary>
+public sealed class CallWatchTests
 {
     private readonly InFlightRing _ring = new(64, exception => throw exception);
 

@@ -2,8 +2,8 @@ using EQueue.Support;
 
 namespace EQueue.Remoting.Tests;
 
-/// <summary>Blocking calls one after the other: then the caller receives, not the connection's loop.</summary>
-public sealed class BlockingTurnTests
+/// <summary>Calls that block their thread, beside those that do not.</summary>
+public sealed class BlockingCallTests
 {
     [Fact]
     public async Task GivenACallerThatBlocks_WhenOthersCallInEveryWayMeanwhile_ThenAllAreAnswered()
@@ -44,7 +44,7 @@ public sealed class BlockingTurnTests
     }
 
     [Fact]
-    public async Task GivenAnswersInPieces_WhenTheCallerReceives_ThenEveryByteIsThere()
+    public async Task GivenAnswersInPieces_WhenTheCallerBlocks_ThenEveryByteIsThere()
     {
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
@@ -80,7 +80,7 @@ public sealed class BlockingTurnTests
     }
 
     [Fact]
-    public async Task GivenACallerThatReceives_WhenTheServerCloses_ThenTheCallFailsAtOnceAndTheNextGoesOn()
+    public async Task GivenACallerThatBlocks_WhenTheServerCloses_ThenTheCallFailsAtOnceAndTheNextGoesOn()
     {
         var handler = new ScriptedHandler
         {
@@ -109,7 +109,7 @@ public sealed class BlockingTurnTests
     }
 
     [Fact]
-    public async Task GivenACallerThatReceives_WhenNoAnswerComes_ThenItTimesOutAndOthersAnswersAreNotLost()
+    public async Task GivenACallerThatBlocks_WhenNoAnswerComes_ThenItTimesOutAndOthersAnswersAreNotLost()
     {
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
@@ -131,7 +131,7 @@ public sealed class BlockingTurnTests
     }
 
     [Fact]
-    public async Task GivenNobodyCallsAnyMore_WhenTheServerGoes_ThenTheClientNoticesAndIsConnectedAgain()
+    public async Task GivenNoFurtherCall_WhenTheServerGoes_ThenTheClientNoticesAndIsConnectedAgain()
     {
         await using TestServer server = await TestServer.StartAsync();
         await using RemotingClient client = server.NewClient();
@@ -141,13 +141,13 @@ public sealed class BlockingTurnTests
                 Echo(client, [1]);
             return 0;
         });
-        Assert.True(server.Handler.Connected.TryDequeue(out ServerConnection? connection));
+        Assert.True(server.Handler.Connected.TryDequeue(out FrameConnection? connection));
         connection.Close(null);
         await Eventually.TrueAsync(() => client.ConnectionGeneration == 2, "connected again without a call");
     }
 
     [Fact]
-    public async Task GivenACallerThatReceives_WhenTheClientIsDisposed_ThenTheCallFails()
+    public async Task GivenACallerThatBlocks_WhenTheClientIsDisposed_ThenTheCallFails()
     {
         await using TestServer server = await TestServer.StartAsync();
         RemotingClient client = server.NewClient();

@@ -1,25 +1,93 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Net;
 using System.Security.Cryptography;
 
 namespace EQueue.Remoting;
 
-/// <content>The connect loop: connect, handshake, publish, wait for the end, back off, again.</content>
-public sealed partial class RemotingClient
+/// <summary>Keeps a client connected: connect, handshake, publish, wait for the end, back off, again.</summary>
+/// <remarks>One loop; what it knows is read by any thread.</remarks>
+[SuppressMessage("Design", "CA1001", Justification = "What is cancelled last has no timer.")]
+internal sealed class Connector
 {
+    private readonly EndPoint _endPoint;
+    private readonly RemotingClientOptions _options;
+    private readonly InFlightRing _ring;
+    private readonly GuardedLogger _logger;
+    private readonly TimeProvider _time;
+    private readonly Dialer _dialer;
+    private readonly CancellationToken _stopping;
+    private readonly Lock _publishing = new();
+    private volatile string _name;
     private TaskCompletionSource<ClientConnection?> _ready = NewReady();
     private ClientConnection? _connection;
     private volatile ConnectFault? _lastFault;
     private volatile Exception? _permanentFailure;
     private long _generation;
+    private volatile bool _isEnded;
 
     /// <summary>Cancelled = the present attempt, its connection and the pause behind it are over. It has no timer and
     /// is not disposed: another thread may be about to cancel it.</summary>
     private CancellationTokenSource _move = new();
 
-    private static TaskCompletionSource<ClientConnection?> NewReady() =>
-        new(TaskCreationOptions.RunContinuationsAsynchronously);
+    /// <param name="endPoint">Where to, unless the options have a plan.</param>
+    /// <param name="options">The client's.</param>
+    /// <param name="ring">The client's calls.</param>
+    /// <param name="logger">Where to log.</param>
+    /// <param name="time">Measures timeouts.</param>
+    /// <param name="stopping">The client is disposed.</param>
+    public Connector(
+        EndPoint endPoint,
+        RemotingClientOptions options,
+        InFlightRing ring,
+        GuardedLogger logger,
+        TimeProvider time,
+        CancellationToken stopping)
+    {
+        _endPoint = endPoint;
+        _name = HostPort.Format(endPoint);
+        _options = options;
+        _ring = ring;
+        _logger = logger;
+        _time = time;
+        _dialer = new Dialer(options, time);
+        _stopping = stopping;
+    }
 
-    private async Task RunAsync()
+    /// <summary>Where it connects to now, for people.</summary>
+    public string Name => _name;
+
+    /// <summary>The connection on which calls go out; <see langword="null"/> = there is none.</summary>
+    public ClientConnection? Current => Volatile.Read(ref _connection);
+
+    /// <summary>The next connection, or this one; without a result when there will be none. It fails when an attempt is
+    /// refused in a way that waiting does not mend.</summary>
+    public Task<ClientConnection?> Ready => Volatile.Read(ref _ready).Task;
+
+    /// <summary>Why the last attempt or connection ended.</summary>
+    public ConnectFault? LastFault => _lastFault;
+
+    /// <summary>Why there will be no further attempt.</summary>
+    public Exception? PermanentFailure => _permanentFailure;
+
+    /// <summary>Rises by one with each connection.</summary>
+    public long Generation => Volatile.Read(ref _generation);
+
+    /// <summary>Whether the client is disposed.</summary>
+    public bool IsEnded => _isEnded;
+
+    /// <summary>The client is disposed: callers are told so from here on.</summary>
+    public void End() => _isEnded = true;
+
+    /// <summary>Ends the connection, the attempt or the pause that there is, and connects again at once.</summary>
+    public void ConnectAnew(Exception cause)
+    {
+        Volatile.Read(ref _move).Cancel();
+        Current?.Close(cause);
+    }
+
+    /// <summary>Runs until the client is disposed or an attempt has failed for good.</summary>
+    /// <param name="watch">The client's timer: told of each connection.</param>
+    public async Task RunAsync(WatchTimer watch)
     {
         int failures = 0;
         while (!_stopping.IsCancellationRequested && _permanentFailure is null)
@@ -27,13 +95,13 @@ public sealed partial class RemotingClient
             // Before the plan is asked: what changes behind that moves this attempt.
             var move = new CancellationTokenSource();
             Volatile.Write(ref _move, move);
-            using var either = CancellationTokenSource.CreateLinkedTokenSource(_stopping.Token, move.Token);
+            using var either = CancellationTokenSource.CreateLinkedTokenSource(_stopping, move.Token);
             ClientConnection? connection = await TryConnectAsync(failures, either.Token).ConfigureAwait(false);
             failures++;
             if (connection is not null)
             {
                 long since = _time.GetTimestamp();
-                await ServeAsync(connection, either.Token).ConfigureAwait(false);
+                await ServeAsync(connection, watch, either.Token).ConfigureAwait(false);
 
                 // A server that accepts and then throws everybody out is not to be hammered.
                 if (_time.GetElapsedTime(since) >= _options.MaxReconnectDelay)
@@ -48,6 +116,9 @@ public sealed partial class RemotingClient
 
         Volatile.Read(ref _ready).TrySetResult(null);
     }
+
+    private static TaskCompletionSource<ClientConnection?> NewReady() =>
+        new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     private async Task<ClientConnection?> TryConnectAsync(int failures, CancellationToken ending)
     {
@@ -82,7 +153,7 @@ public sealed partial class RemotingClient
     private async Task<ClientConnection> ConnectAsync(EndPoint endPoint, CancellationToken ending)
     {
         (Wire wire, EndPoint address) = await _dialer.DialAsync(endPoint, ending).ConfigureAwait(false);
-        var connection = new ClientConnection(wire, address, _options, _ring, _time, _watch!.Soon, Withdraw);
+        var connection = new ClientConnection(wire, address, _options, _ring, _time, Withdraw);
         connection.Start();
         return connection;
     }
@@ -106,12 +177,13 @@ public sealed partial class RemotingClient
         throw new TimeoutException($"No handshake with {_name} within {_options.ConnectTimeout.TotalSeconds:0.###} s.");
     }
 
-    private async Task ServeAsync(ClientConnection connection, CancellationToken ending)
+    private async Task ServeAsync(
+        ClientConnection connection, WatchTimer watch, CancellationToken ending)
     {
         long generation = Interlocked.Increment(ref _generation);
         _lastFault = null;
         Publish(connection);
-        _watch!.Soon();
+        watch.Soon();
         Log.Connected(_logger, _name, generation);
         if (_stopping.IsCancellationRequested)
             connection.Close(Failures.Disposed());
@@ -128,7 +200,7 @@ public sealed partial class RemotingClient
     /// <summary>Calls go out on this connection, unless it is closed already.</summary>
     private void Publish(ClientConnection connection)
     {
-        lock (_lifetime)
+        lock (_publishing)
         {
             if (connection.IsClosed)
                 return;
@@ -140,7 +212,7 @@ public sealed partial class RemotingClient
     /// <summary>Calls wait for the next connection from now on.</summary>
     private void Withdraw(ClientConnection closing)
     {
-        lock (_lifetime)
+        lock (_publishing)
         {
             if (_connection != closing)
                 return;
