@@ -24,6 +24,11 @@ public sealed class HouseTests
             Repository.Files.Single(file => file.Path == "docs/architecture.md"), Repository.Files));
 
     [Fact]
+    public void GivenTheWaysOfAMessage_WhenComparedWithTheCode_ThenEachFileIsThereAndReachedAsToldAndNoneIsTooLong()
+        => AssertNone(MessagePaths.Check(
+            Repository.Files.Single(file => file.Path == "docs/architecture.md"), Repository.Files));
+
+    [Fact]
     public void GivenTheTypes_WhenTheLinesOfAllTheirPartsAreCounted_ThenNoneIsTooLong()
         => AssertNone(TypeSizes.CheckLengths(Repository.Files));
 

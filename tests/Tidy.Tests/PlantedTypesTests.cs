@@ -76,6 +76,28 @@ public sealed class PlantedTypesTests
         Assert.Equal(expected, string.Join(';', FolderMap.Check(map, files).Select(found => found.What)));
     }
 
+    [Theory]
+    [InlineData("| `src/Remoting/A/One.cs` | `One` | x |\n| `src/Remoting/B/Two.cs` | `Two` | x |\n", "")]
+    [InlineData("| `src/Remoting/B/Two.cs` | `Two` | x |\n| `src/Remoting/A/One.cs` | `One` | x |\n", "Way: no file above src/Remoting/A/One.cs names One")]
+    [InlineData("| `src/Remoting/A/One.cs` | `Gone` | x |\n", "Way: src/Remoting/A/One.cs has no Gone")]
+    [InlineData("| `src/Remoting/A/Three.cs` | `Three` | x |\n", "Way: src/Remoting/A/Three.cs is not there")]
+    public void GivenAWayOfAMessage_WhenItsFilesAreRead_ThenWhatIsNotSoIsFound(string rows, string expected)
+    {
+        var page = new SourceFile("docs/architecture.md", $"**Way**\n\n| file | through | what happens |\n|---|---|---|\n{rows}\n");
+        SourceFile[] files = Files(("A/One.cs", "class One { Two _two; }"), ("B/Two.cs", "class Two { }"));
+        Assert.Equal(expected, string.Join(';', MessagePaths.Check(page, files).Select(found => found.What)));
+    }
+
+    [Fact]
+    public void GivenAWayOfThirteenFiles_WhenCounted_ThenItIsTooLong()
+    {
+        SourceFile[] files = [.. Enumerable.Range(0, 13).Select(i => new SourceFile($"src/Client/F{i}.cs", $"class F{i} {{ F{i + 1} _next; }}"))];
+        string rows = string.Concat(files.Select((file, i) => $"| `{file.Path}` | `F{i}` | x |\n"));
+        var page = new SourceFile("docs/architecture.md", $"**Way**\n\n| file | through | what happens |\n|---|---|---|\n{rows}\n");
+        Assert.Equal("Way: it has 13 files, at most 12", Assert.Single(MessagePaths.Check(page, files)).What);
+        Assert.Single(MessagePaths.Check(new SourceFile("docs/architecture.md", "none"), files));
+    }
+
     [Fact]
     public void GivenARoomThatIsExcused_WhenItHasNoCircle_ThenTheExcuseIsFound()
     {
