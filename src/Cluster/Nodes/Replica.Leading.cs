@@ -12,67 +12,9 @@ internal sealed partial class Replica
     private Task _chain = Task.CompletedTask;
     private CancellationTokenSource? _leading;
     private IShardEngine? _engine;
-    private ReplicaNoteFile? _note;
-    private ReplicaRecord? _unwritten;
-    private ReplicaRecord? _later;
-    private Task _writing = Task.CompletedTask;
     private int _progressPosted;
     private bool _isServed;
     private bool _hasEnded;
-
-    void IReplicaActions.Persist(ReplicaRecord record)
-    {
-        lock (_filesLock)
-        {
-            _later = null; // older
-            _unwritten = record;
-            WriteRecord();
-        }
-    }
-
-    void IReplicaActions.PersistSoon(ReplicaRecord record)
-    {
-        Volatile.Write(ref _later, record);
-        lock (_chainLock)
-        {
-            if (_writing.IsCompleted)
-                _writing = Task.Run(WriteLater);
-        }
-    }
-
-    private void WriteLater()
-    {
-        try
-        {
-            lock (_filesLock)
-            {
-                if (Interlocked.Exchange(ref _later, null) is not { } record || _hasEnded)
-                    return;
-                _unwritten = record;
-                WriteRecord();
-            }
-        }
-        catch (Exception exception)
-        {
-            Fail(exception);
-        }
-    }
-
-    /// <summary>Writes what is to be written where the record stands now; later, while it stands nowhere. Under the
-    /// files' lock.</summary>
-    private void WriteRecord()
-    {
-        if (_unwritten is not { } record)
-            return;
-        byte[] bytes = RecordCodec.Write(record);
-        if (_files is { } files)
-            files.Persist(bytes);
-        else if (_note is { } note)
-            note.Write(note.Note with { Durable = record.Durable, Record = bytes });
-        else
-            return;
-        _unwritten = null;
-    }
 
     void IReplicaActions.StartEpoch(int epoch, Nonce nonce)
     {
@@ -102,8 +44,8 @@ internal sealed partial class Replica
         _view.Close();
         _leading?.Cancel();
         _leading = null;
-        // Without the files' lock, which a disk that stands still may hold. An engine that is opened only now sees that
-        // the epoch is over.
+        // No lock: a disk that stands still may hold the files'. An engine that is opened only now sees that the epoch
+        // is over.
         Volatile.Read(ref _engine)?.Store.StopLeading();
         _setup.Logger.LeadsNoLonger(_setup.Node, _core.Record.Epoch);
         Enqueue(ReopenAsync);
@@ -136,19 +78,12 @@ internal sealed partial class Replica
     private async Task OpenAsync(int epoch, LogPosition committed, CancellationToken cancellationToken)
     {
         LogPosition durable;
-        lock (_filesLock)
+        lock (_directory.Lock)
         {
-            if (_files is not { } files)
+            if (_directory.Files is null)
                 return;
             _view.Abandon();
-            // A copy counts from the sync on that finds it complete; with async flush that may not have been yet.
-            if (files.Note.IsCopying)
-                files.Sync();
-            durable = files.Durable;
-            Guid store = files.StoreId;
-            files.Dispose();
-            _files = null;
-            _note = ReplicaNoteFile.Open(_setup.Files, store);
+            durable = _directory.HandOver();
         }
 
         try
@@ -156,8 +91,8 @@ internal sealed partial class Replica
             var lead = new Lead(epoch, committed, durable);
             IShardEngine engine = await _setup.Engines
                 .OpenAsync(_setup.Files.DataDirectory, lead, cancellationToken).ConfigureAwait(false);
-            lock (_filesLock)
-                _engine = engine;
+            // A full fence: this step sees that its epoch is over, or the thread that ends it sees the engine.
+            Interlocked.Exchange(ref _engine, engine);
             cancellationToken.ThrowIfCancellationRequested();
             _ = WatchAsync(engine);
             engine.Store.Progressed = OnProgressed;
@@ -203,22 +138,13 @@ internal sealed partial class Replica
     private async Task ReopenAsync()
     {
         await CloseEngineAsync(isOrderly: false, CancellationToken.None).ConfigureAwait(false);
-        if (_isStopping)
+        if (_isStopping || !_directory.TryReopen(_stopping.Token))
             return;
-        lock (_filesLock)
-        {
-            if (_files is not null)
-                return;
-            _note = null;
-            _files = ReplicaFiles.Open(_setup.Files, _setup.Logger, _setup.Time, _stopping.Token);
-            WriteRecord();
-        }
-
         _loop.Post(() =>
         {
-            if (_isStopping || _files is not { } files)
+            if (_isStopping || _directory.Files is not { } files)
                 return;
-            lock (_filesLock)
+            lock (_directory.Lock)
                 _view.Follow(files);
             _core.OnLogOpened(_loop.NowMs);
         });
@@ -243,8 +169,7 @@ internal sealed partial class Replica
             _setup.Logger.EngineClosedBadly(_setup.Node, exception.Message);
         }
 
-        lock (_filesLock)
-            _engine = null;
+        Volatile.Write(ref _engine, null);
     }
 
     /// <summary>Ends the loop, the engine and the disk.</summary>
@@ -255,30 +180,21 @@ internal sealed partial class Replica
         _hasEnded = true;
         _isStopping = true;
         _loop.Stop();
+        Task writing = _directory.EndWritingAsync();
         Task chain;
         lock (_chainLock)
             chain = _chain;
         if (_leading is { } leading)
             await leading.CancelAsync().ConfigureAwait(false);
         if (!isOrderly)
-        {
-            lock (_filesLock)
-                _engine?.Store.StopLeading();
-        }
-
+            Volatile.Read(ref _engine)?.Store.StopLeading();
         await chain.ConfigureAwait(false);
-        await _writing.ConfigureAwait(false);
+        await writing.ConfigureAwait(false);
         LogPosition? led = _engine?.Store.Watermarks.Durable;
         await CloseEngineAsync(isOrderly, cancellationToken).ConfigureAwait(false);
         _disk.Dispose();
-        lock (_filesLock)
-        {
-            if (_note is not { } note || !isOrderly)
-                return;
-            LogPosition durable = led ?? note.Note.Durable;
-            byte[] bytes = RecordCodec.Write(_core.Record with { Durable = durable });
-            note.Write(note.Note with { Durable = durable, Record = bytes });
-        }
+        if (isOrderly)
+            _directory.CloseNote(_core.Record, led);
     }
 
     /// <summary>A store that fails while it leads ends the node: it is opened anew by the next process.</summary>

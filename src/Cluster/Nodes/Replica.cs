@@ -16,18 +16,15 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     private static readonly TimeSpan FarewellTime = TimeSpan.FromMilliseconds(200);
 
     private readonly ReplicaSetup _setup;
-    private readonly Lock _filesLock = new();
+    private readonly ReplicaDirectory _directory;
     private readonly ReplicaLogView _view;
     private readonly ReplicaLoop _loop;
     private readonly ReplicaDisk _disk;
+    private readonly ShardReads _reads;
     private readonly ReplicaCore _core;
     private readonly CancellationTokenSource _stopping = new();
     private readonly TaskCompletionSource<ReplicaEnd> _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private ReplicaFiles? _files;
     private bool _isStopping;
-    private bool _isEtcdAway;
-    private int _reads;
-    private long? _putMs = 0; // the node put its key as this life began
 
     /// <summary>Begins a life on an open directory.</summary>
     /// <param name="setup">What it works with.</param>
@@ -36,19 +33,20 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     public Replica(ReplicaSetup setup, ReplicaFiles files)
     {
         _setup = setup;
-        _files = files;
-        _view = new ReplicaLogView(_filesLock, setup.Room);
+        _directory = new ReplicaDirectory(setup, files, Fail);
+        _view = new ReplicaLogView(_directory.Lock, setup.Room);
         _view.Follow(files);
         _loop = new ReplicaLoop("equeue-replica", Tick, Fail);
         _disk = new ReplicaDisk(
-            _filesLock,
-            () => _files,
+            _directory.Lock,
+            () => _directory.Files,
             () => _view.Generation,
             setup.Rules.IsSync ? TimeSpan.Zero : setup.FlushInterval,
             TellMoved,
             why => _loop.Post(() => OnAppendRefused(why)),
             cause => setup.Logger.DiskFull(setup.Node, cause.Message),
             Fail);
+        _reads = new ShardReads(setup, () => _loop.NowMs, OnView, Fail, _stopping.Token);
         ReplicaRecord? before = RecordCodec.Read(files.Note.Record.Span);
         var start = new ReplicaStart(
             setup.Node, setup.Life, before, files.IsWhole, files.IsClean, (ulong)Random.Shared.NextInt64());
@@ -78,7 +76,12 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 
     /// <summary>Keeps the derived files as the leader has them.</summary>
     public ReplicaMirror NewMirror() =>
-        new(_filesLock, () => _files, () => _core.Record.Committed, _setup.Node, _setup.Logger);
+        new(
+            _directory.Lock,
+            () => _directory.Files,
+            () => _core.Record.Committed,
+            _setup.Node,
+            _setup.Logger);
 
     /// <summary>Begins: from here on the rules run.</summary>
     public void Start()
@@ -127,8 +130,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         });
         await Task.WhenAny(stopped.Task, _ended.Task).ConfigureAwait(false);
         await EndAsync(isOrderly: true, cancellationToken).ConfigureAwait(false);
-        lock (_filesLock)
-            _files?.CloseInOrder();
+        _directory.CloseInOrder();
     }
 
     /// <summary>Ends at once: the directory is as after a crash of the process.</summary>
@@ -137,12 +139,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         await _stopping.CancelAsync().ConfigureAwait(false);
         _setup.Door.Close();
         await EndAsync(isOrderly: false, CancellationToken.None).ConfigureAwait(false);
-        lock (_filesLock)
-        {
-            _files?.Dispose();
-            _files = null;
-        }
-
+        _directory.Dispose();
         _loop.Dispose();
         _stopping.Dispose();
     }
@@ -164,12 +161,11 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         }
     }
 
-    void IReplicaActions.ReadEtcd()
-    {
-        // One read at a time, and one more when another was asked for meanwhile.
-        if (Interlocked.Increment(ref _reads) == 1)
-            _ = Task.Run(ReadEtcdAsync);
-    }
+    void IReplicaActions.ReadEtcd() => _reads.Ask();
+
+    void IReplicaActions.Persist(ReplicaRecord record) => _directory.Persist(record);
+
+    void IReplicaActions.PersistSoon(ReplicaRecord record) => _directory.PersistSoon(record);
 
     void IReplicaActions.Transact(Transaction transaction) => _ = Task.Run(async () =>
     {
@@ -204,9 +200,9 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
 
     void IReplicaActions.CutTo(LogPosition end)
     {
-        lock (_filesLock)
+        lock (_directory.Lock)
         {
-            if (_files is not { } files)
+            if (_directory.Files is not { } files)
                 return;
             _setup.Logger.Cut(_setup.Node, files.Tail.End.Value, end.Value, _core.Record.Epoch);
             try
@@ -275,7 +271,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     private void OnFilesMoved(in ReplicaTail tail, LogPosition durable, int generation)
     {
         // What was written before the log was opened to lead is told by the store.
-        if (_isStopping || _files is null)
+        if (_isStopping || _directory.Files is null)
             return;
         if (_view.TryMove(tail, durable, generation))
             _core.OnLogMoved(_loop.NowMs);
@@ -287,71 +283,15 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
         _core.OnAppendRefused();
     }
 
+    private void OnView(ShardView view) => _loop.Post(() =>
+    {
+        if (!_isStopping)
+            _core.OnView(view, _loop.NowMs);
+    });
+
     private void Fail(Exception cause)
     {
         _ended.TrySetException(cause);
         _setup.Door.Close();
-    }
-
-    private async Task ReadEtcdAsync()
-    {
-        do
-        {
-            int asked = Volatile.Read(ref _reads);
-            try
-            {
-                await ReadOnceAsync().ConfigureAwait(false);
-            }
-            catch (Exception exception) when (exception is EtcdException or OperationCanceledException)
-            {
-                if (!_isEtcdAway && !_stopping.IsCancellationRequested)
-                    _setup.Logger.EtcdAway(_setup.Node, exception.Message);
-                _isEtcdAway = true;
-                _setup.Counters.NoteEtcdFailure();
-            }
-            catch (Exception exception)
-            {
-                Fail(exception);
-                return;
-            }
-
-            if (Interlocked.CompareExchange(ref _reads, 0, asked) == asked)
-                return;
-            Interlocked.Exchange(ref _reads, 1);
-        }
-        while (!_stopping.IsCancellationRequested);
-    }
-
-    private async Task ReadOnceAsync()
-    {
-        long now = _loop.NowMs;
-        if (_putMs is not { } putMs || now - putMs >= _setup.NodeKeyInterval.TotalMilliseconds)
-        {
-            bool isMine = await _setup.Etcd
-                .PutNodeAsync(_setup.Life, _setup.Address, _stopping.Token).ConfigureAwait(false);
-            if (!isMine)
-            {
-                Fail(ClusterException.NameTaken(_setup.Node));
-                return;
-            }
-
-            _setup.Counters.NotePut();
-            _putMs = now;
-        }
-
-        ClusterView view = await _setup.Etcd.ReadAsync(_stopping.Token).ConfigureAwait(false)
-            ?? throw new EtcdException(EtcdTrouble.Malformed, "The cluster is gone from etcd.");
-        if (_isEtcdAway)
-            _setup.Logger.EtcdBack(_setup.Node);
-        _isEtcdAway = false;
-        if (view.Shard.Lives.TryGetValue(_setup.Node, out Life life) && life != _setup.Life)
-            _putMs = null;
-        _setup.Links.Take(view.Addresses);
-        _setup.Board.Take(view.Shard.State, view.Nodes, view.Addresses);
-        _loop.Post(() =>
-        {
-            if (!_isStopping)
-                _core.OnView(view.Shard, _loop.NowMs);
-        });
     }
 }
