@@ -15,16 +15,4 @@ public sealed partial class QueueStore
     /// minute, or after a start that came longer than a day or the age after the log was last used.</summary>
     /// <param name="age">What is older goes.</param>
     public bool MayExpire(TimeSpan age) => _clock.MayExpire(age);
-
-    /// <summary>At the start, before anything can be appended.</summary>
-    private void SetTime()
-    {
-        if (_options.AcceptClock)
-        {
-            Log.ClockAccepted(_logger);
-            _clock.Accept();
-        }
-        if (_clock.TryTakeReset(out long timeMs))
-            _log.TryResetTime(timeMs);
-    }
 }

@@ -3,9 +3,6 @@ namespace EQueue.MessageStore;
 /// <content>Look-up by key.</content>
 public sealed partial class QueueStore
 {
-    private readonly KeyFinder _keyFinder;
-    private readonly KeyFilterBuilder? _keyFilters;
-
     /// <summary>Finds the records of one queue that have a key, oldest first, reading at most what the question
     /// allows.</summary>
     /// <param name="question">Its key is lent until the task completes.</param>
@@ -27,31 +24,5 @@ public sealed partial class QueueStore
                 nameof(question), $"Asked for {question.MaxCount} records in {question.MaxBytes} bytes: 1 or more.");
         }
         return _keyFinder.FindAsync(question, cancellationToken);
-    }
-
-    /// <summary>Filters are for disks: in memory they would take room from messages to spare reading that costs
-    /// little.</summary>
-    private KeyFilterBuilder? StartKeyFilters(KeySkipper skipper)
-    {
-        if (_disk is MemoryDisk)
-            return null;
-        var builder = new KeyFilterBuilder(_log, _options, _disk, AddKeyFilters, _logger, _time);
-        skipper.FilterWanted = builder.Want;
-        return builder;
-    }
-
-    /// <summary>Writes the index of a segment again, with key filters.</summary>
-    private void AddKeyFilters(Segment segment, SortedDictionary<uint, KeyFilter> filters)
-    {
-        lock (_rebuildLock)
-        {
-            if (Array.IndexOf(_log.Segments, segment) < 0)
-                return;
-            KeyFilterSection.AddTo(_folder, segment.IndexPath, filters);
-            _openSegments.Forget(segment);
-            // The cleaner takes a segment out of the log first and its files then: one of us removes the index.
-            if (Array.IndexOf(_log.Segments, segment) < 0)
-                _disk.Delete(segment.IndexPath);
-        }
     }
 }

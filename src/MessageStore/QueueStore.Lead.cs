@@ -5,8 +5,6 @@ namespace EQueue.MessageStore;
 /// <content>A store that leads replicas: what all of them have counts, and they are given its bytes.</content>
 public sealed partial class QueueStore
 {
-    private readonly StoredReader _storedReader;
-
     /// <summary>Random id of the log, which seeds the checksums of its entries.</summary>
     public Guid LogId => _log.LogId;
 
@@ -26,7 +24,7 @@ public sealed partial class QueueStore
     public LogPosition StartLeading()
     {
         LogPosition begun = _log.StartLeading();
-        SetTime();
+        _log.SetTime(_options.AcceptClock);
         return begun;
     }
 

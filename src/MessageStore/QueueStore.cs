@@ -15,68 +15,48 @@ public sealed partial class QueueStore : IAsyncDisposable
 {
     private readonly StoreOptions _options;
     private readonly IDisk _disk;
-    private readonly LogFolderDisk _folder;
     private readonly IDisposable _directoryLock;
+    private readonly WallClock _clock;
     private readonly CommitLog _log;
-    private readonly LogKeeper _keeper;
-    private readonly LogCleaner _cleaner;
-    private readonly LogScrubber _scrubber;
+    private readonly StateAppender _state;
     private readonly TailReader _tailReader;
     private readonly DiskReader _diskReader;
     private readonly DiskThreads _diskThreads;
     private readonly OpenSegments _openSegments;
-    private readonly ILogger _logger;
-    private readonly TimeProvider _time;
-    private readonly WallClock _clock;
+    private readonly StoredReader _storedReader;
+    private readonly KeyFinder _keyFinder;
+    private readonly StoreUpkeep _upkeep;
     private readonly Lock _closeLock = new();
-    private readonly OldestOut? _oldestOut;
     private Task? _closing;
 
-    private QueueStore(
-        StoreOptions options,
-        IDisk disk,
-        IDisposable directoryLock,
-        RecoveredLog recovered,
-        LogState state,
-        ILogger logger,
-        TimeProvider time,
-        Lead? lead)
+    private QueueStore(StoreOpening opening, ILogger logger, TimeProvider time, Lead? lead)
     {
-        _options = options;
-        _disk = disk;
-        _directoryLock = directoryLock;
-        _logger = logger;
-        _time = time;
+        (StoreOptions options, IDisk disk, _directoryLock, LogState state, RecoveredLog recovered) = opening;
+        (_options, _disk) = (options, disk);
         string directory = LogFiles.LogDirectory(options.DataDirectory);
         _clock = new WallClock(time, logger, recovered.LastStoredTimeMs, recovered.ConfirmedMs);
         _log = new CommitLog(options, disk, directory, recovered, state, logger, time, _clock, lead);
-        _folder = new LogFolderDisk(disk, _log.Folder);
+        _state = new StateAppender(_log, options, _clock);
         _openSegments = new OpenSegments(disk, recovered.LogId);
         _diskThreads = new DiskThreads(options.ReaderThreads, options.ColdReadBytesPerSecond, () => _log.MessageBytes);
         _tailReader = new TailReader(_log);
         _storedReader = new StoredReader(_log, disk);
         var finder = new EntryFinder(_log, _openSegments);
+        var skipper = new KeySkipper(finder, _openSegments);
+        var indexes = new SealedIndexes(_log, options, disk, _openSegments, skipper, logger, time);
         var pages = new ColdPages(_log, disk, options.PageCacheBytes);
         var reader = new EntryReader(_log, _openSegments, pages);
-        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, reader, RebuildIndex, logger);
-        var keySkipper = new KeySkipper(finder, _openSegments);
-        _keyFinder = new KeyFinder(_log, _diskReader, keySkipper);
-        _keyFilters = StartKeyFilters(keySkipper);
-        _planner = new RetentionPlanner(_log, _openSegments, finder);
+        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, reader, indexes.Rebuild, logger);
+        _keyFinder = new KeyFinder(_log, _diskReader, skipper);
         try
         {
             _log.Start();
             if (lead is null)
-                SetTime();
-            _keeper = new LogKeeper(_log, options, _folder, directory, _openSegments, RebuildIndex, logger, time);
+                _log.SetTime(options.AcceptClock);
+            _upkeep = new StoreUpkeep(
+                _log, options, disk, _clock, _openSegments, finder, indexes, _diskReader, _state, logger, time);
             if (recovered.HasLostState)
-                _keeper.WantSnapshot();
-            _cleaner = new LogCleaner(
-                _log, options, _folder, directory, _openSegments, logger, time, () => _keeper.ReplayFrom, RebuildIndex);
-            _keeper.SnapshotTaken = _cleaner.Wake;
-            _scrubber = new LogScrubber(_log, options, disk, directory, RebuildIndex, logger, time);
-            _oldestOut = options.MemoryFull == MemoryFull.OldestOut
-                ? new OldestOut(_log, LetOldestGoAsync, logger) : null;
+                _upkeep.WantSnapshot();
         }
         catch
         {
@@ -84,6 +64,7 @@ public sealed partial class QueueStore : IAsyncDisposable
             _log.Dispose();
             throw;
         }
+
         Log.StoreOpened(
             logger, options.DataDirectory, Epoch, recovered.EndPosition, recovered.Segments.Count, state.Queues.Count);
     }
@@ -101,17 +82,10 @@ public sealed partial class QueueStore : IAsyncDisposable
     public bool IsReadOnly => _log.IsReadOnly;
 
     /// <summary>What the store has done and what it is in.</summary>
-    public StoreFigures Figures => _log.Figures with
+    public StoreFigures Figures => _upkeep.AddTo(_log.Figures) with
     {
         MemoryReads = _tailReader.Reads,
         DiskReads = _diskReader.Reads,
-        Snapshots = _keeper.SnapshotsTaken,
-        SegmentsRemoved = _cleaner.Removed,
-        SegmentsPacked = _cleaner.Packed,
-        ScrubbedBytes = _scrubber.Bytes,
-        ScrubBadRanges = _scrubber.BadRanges,
-        ScrubPasses = _scrubber.Passes,
-        LastScrubEndTimeMs = _scrubber.LastEndTimeMs,
     };
 
     /// <summary>Has the store record how long its writes and its fdatasyncs take, in seconds, from now on: one value
@@ -129,7 +103,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     public Task Completion => _log.Completion;
 
     /// <summary>The queues that exist.</summary>
-    public IEnumerable<QueueView> Queues => _log.State.Queues.All.Select(ViewOf);
+    public IEnumerable<QueueView> Queues => _log.State.Queues.All.Select(queue => QueueView.Of(queue, _log));
 
     /// <summary>Opens (or makes) a store and brings everything back that it acknowledged.</summary>
     /// <param name="options">Where and how.</param>
@@ -174,7 +148,11 @@ public sealed partial class QueueStore : IAsyncDisposable
         options.Validate();
         ILogger logger = loggers.CreateLogger("EQueue.MessageStore");
         return Task.Factory.StartNew(
-            () => Open(options, state, logger, timeProvider, lead, cancellationToken),
+            () => Open(
+                StoreOpening.Run(options, state, logger, timeProvider, lead, cancellationToken),
+                logger,
+                timeProvider,
+                lead),
             cancellationToken,
             TaskCreationOptions.LongRunning,
             TaskScheduler.Default);
@@ -217,7 +195,7 @@ public sealed partial class QueueStore : IAsyncDisposable
     {
         if (id != QueueId.State && _log.State.Queues.FindVisible(id) is { } queue)
         {
-            view = ViewOf(queue);
+            view = QueueView.Of(queue, _log);
             return true;
         }
         view = default;
@@ -308,82 +286,42 @@ public sealed partial class QueueStore : IAsyncDisposable
         }
     }
 
-    private static QueueStore Open(
-        StoreOptions options,
-        IStateMachine machine,
-        ILogger logger,
-        TimeProvider time,
-        Lead? lead,
-        CancellationToken cancellationToken)
+    private static QueueStore Open(StoreOpening opening, ILogger logger, TimeProvider time, Lead? lead)
     {
-        IDisk disk = options.Disk ?? PortableDisk.ForThisSystem();
-        options = options with { DataDirectory = Path.GetFullPath(options.DataDirectory) };
-        disk.CreateDirectory(options.DataDirectory);
-        options = VolumeFit.Fit(options, disk);
-        IDisposable directoryLock = disk.Lock(LogFiles.LockFile(options.DataDirectory));
         try
         {
-            var producers = new ProducerTable(options.ProducerIds) { MaxBytes = options.MaxProducerBytes };
-            var state = new LogState(new QueueTable(), producers, machine);
-            RecoveredLog recovered = Recovery.Run(options, disk, state, logger, time, lead, cancellationToken);
-            return new QueueStore(options, disk, directoryLock, recovered, state, logger, time, lead);
+            return new QueueStore(opening, logger, time, lead);
         }
         catch
         {
-            directoryLock.Dispose();
+            opening.Lock.Dispose();
             throw;
         }
     }
 
     private async Task CloseAsync()
     {
-        if (_oldestOut is not null)
-            await _oldestOut.DisposeAsync();
+        await _upkeep.StopDecidingAsync();
         await Task.Factory.StartNew(
             Close, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
     }
 
     private void Close()
     {
-        _keyFilters?.Dispose();
-        _cleaner.Dispose();
-        _scrubber.Dispose();
-        _keeper.Dispose();
+        _upkeep.Stop();
         _log.Stop();
         _diskThreads.Stop();
         try
         {
             if (_log.Fault is null)
-            {
-                _keeper.Finish();
-                CleanMarker.Write(_disk, _options.DataDirectory, StoreId, Watermarks.Durable);
-                Log.StoreClosed(_logger, _options.DataDirectory, Watermarks.Durable.Value);
-            }
-        }
-        catch (DiskException exception)
-        {
-            // Without the marker the next opening does more work; nothing is lost.
-            Log.BackgroundFileFailed(_logger, exception, LogFiles.CleanFile(_options.DataDirectory));
+                _upkeep.Finish();
         }
         finally
         {
             _openSegments.Dispose();
-            _retention.Dispose();
+            _upkeep.Dispose();
             _log.Dispose();
             _directoryLock.Dispose();
         }
     }
-
-    private QueueView ViewOf(Queue queue) => new(
-        queue.Id,
-        queue.TopicId,
-        queue.Number,
-        new QueueOffset(queue.VisibleStart),
-        new QueueOffset(Math.Max(queue.VisibleStart, queue.VisibleEnd(_log.Visible))),
-        new QueueOffset(queue.NextOffset),
-        _log.State.TimeResets.Correct(queue.AppliedPosition - 1, queue.LastStoredTimeMs),
-        queue.Bytes - queue.StartBytes)
-    {
-        TakenBytes = queue.Bytes,
-    };
 }

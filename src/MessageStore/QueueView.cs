@@ -23,4 +23,17 @@ public readonly record struct QueueView(
 {
     /// <summary>Bytes of all entries that it ever took, those that are gone included, as far as known.</summary>
     public long TakenBytes { get; init; }
+
+    internal static QueueView Of(Queue queue, CommitLog log) => new(
+        queue.Id,
+        queue.TopicId,
+        queue.Number,
+        new QueueOffset(queue.VisibleStart),
+        new QueueOffset(Math.Max(queue.VisibleStart, queue.VisibleEnd(log.Visible))),
+        new QueueOffset(queue.NextOffset),
+        log.State.TimeResets.Correct(queue.AppliedPosition - 1, queue.LastStoredTimeMs),
+        queue.Bytes - queue.StartBytes)
+    {
+        TakenBytes = queue.Bytes,
+    };
 }

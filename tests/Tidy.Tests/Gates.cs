@@ -10,7 +10,7 @@ internal static partial class Gates
     {
         ["src/MessageStore/Log/SegmentPreparer.cs"] = "a segment before it has a name",
         ["src/MessageStore/Log/SegmentWriter.cs"] = "the name of the segment that is written next",
-        ["src/MessageStore/QueueStore.Keys.cs"] = "the index of a segment that the cleaner has just taken out",
+        ["src/MessageStore/Upkeep/SealedIndexes.cs"] = "the index of a segment that the cleaner has just taken out",
     };
 
     public static IEnumerable<Violation> Check(IEnumerable<SourceFile> files)

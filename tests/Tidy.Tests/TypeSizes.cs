@@ -10,14 +10,12 @@ internal static class TypeSizes
     /// <summary>Types that are too long today: take one out when you mend it. A type that is short must not stand here.</summary>
     private static readonly string[] Long =
     [
-        "MessageStore.QueueStore",
         "MessageStore.ReplicaFiles",
     ];
 
     /// <summary>Types with too many fields today, in the same way.</summary>
     private static readonly string[] Wide =
     [
-        "MessageStore.QueueStore",
     ];
 
     public static IEnumerable<Violation> CheckLengths(IEnumerable<SourceFile> files) => CheckLengths(files, Long);

@@ -16,6 +16,20 @@ internal sealed class ClockWatch(
 {
     private long _wantedMs;
 
+    /// <summary>At the start, before anything else can be appended.</summary>
+    /// <param name="isAccepted">Whether the wall clock is right although the log may be ahead of it.</param>
+    public void Begin(bool isAccepted)
+    {
+        if (isAccepted)
+        {
+            Log.ClockAccepted(logger);
+            clock.Accept();
+        }
+
+        if (clock.TryTakeReset(out long timeMs))
+            TryReset(timeMs);
+    }
+
     /// <summary>Takes a wrong time back. Without room the next call tries again.</summary>
     public void Check()
     {
@@ -27,7 +41,7 @@ internal sealed class ClockWatch(
 
     /// <summary>Has stored times continue from an earlier time than they have come to.</summary>
     /// <returns>False when there is no room now, or the log takes no more.</returns>
-    public bool TryReset(long timeMs)
+    private bool TryReset(long timeMs)
     {
         long lastMs;
         lock (gate)

@@ -230,8 +230,8 @@ internal sealed class CommitLog : IDisposable
     /// <inheritdoc cref="Appender.TryStageMark"/>
     public bool TryStageMark() => _appender.TryStageMark();
 
-    /// <inheritdoc cref="ClockWatch.TryReset"/>
-    public bool TryResetTime(long timeMs) => _clockWatch.TryReset(timeMs);
+    /// <inheritdoc cref="ClockWatch.Begin"/>
+    public void SetTime(bool isAccepted) => _clockWatch.Begin(isAccepted);
 
     /// <inheritdoc cref="QueueStore.WaitForRoomAsync"/>
     public Task WaitForRoomAsync(CancellationToken cancellationToken) => _room.WaitAsync(cancellationToken);
