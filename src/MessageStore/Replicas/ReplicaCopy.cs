@@ -7,15 +7,15 @@ namespace EQueue.MessageStore;
 /// <remarks>One thread at a time.</remarks>
 public sealed class ReplicaCopy : IDisposable
 {
-    private readonly ReplicaFiles _files;
+    private readonly ReplicaCopies _copies;
     private readonly IDisk _disk;
     private readonly IDiskFile _file;
     private readonly string _temporary;
     private bool _isCompleted;
 
-    internal ReplicaCopy(ReplicaFiles files, IDisk disk, string path)
+    internal ReplicaCopy(ReplicaCopies copies, IDisk disk, string path)
     {
-        (_files, _disk, Path) = (files, disk, path);
+        (_copies, _disk, Path) = (copies, disk, path);
         _temporary = path + LogFiles.TemporarySuffix;
         _disk.Delete(_temporary);
         _file = disk.Open(_temporary, DiskOpen.CreateNew);
@@ -46,7 +46,7 @@ public sealed class ReplicaCopy : IDisposable
     public void Check()
     {
         _file.Sync();
-        End = _files.CheckCopy(this);
+        End = _copies.CheckCopy(this);
     }
 
     /// <summary>Checks the file if that was not done, and gives it its name.</summary>
@@ -58,7 +58,7 @@ public sealed class ReplicaCopy : IDisposable
     {
         if (End is null)
             Check();
-        _files.Take(this, committed);
+        _copies.Take(this, committed);
         _isCompleted = true;
     }
 

@@ -12,23 +12,14 @@ namespace EQueue.MessageStore;
 /// </remarks>
 public sealed partial class ReplicaFiles : IDisposable
 {
-    private const int RewriteSize = 1 << 20;
-
     private readonly ReplicaFilesOptions _options;
     private readonly IDisk _disk;
     private readonly ILogger _logger;
-    private readonly TimeProvider _time;
-    private readonly string _directory;
     private readonly IDisposable _lock;
     private readonly StoreHeader _store;
-    private readonly uint _logSeed;
-    private readonly ReplicaNoteFile _note;
-    private readonly EpochList _epochs;
-    private readonly List<ReplicaSegment> _segments;
-    private bool _hasBytesBehind;
-    private bool _hasNewNames;
-    private bool _isSealNoted = true;
-    private long _notedAt;
+    private readonly ReplicaNotes _notes;
+    private readonly ReplicaLog _log;
+    private readonly ReplicaCopies _copies;
 
     private ReplicaFiles(
         ReplicaFilesOptions options,
@@ -40,18 +31,12 @@ public sealed partial class ReplicaFiles : IDisposable
         ILogger logger,
         TimeProvider time)
     {
-        (_options, _disk, _lock, _store, _note) = (options, disk, directoryLock, store, note);
-        (_logger, _time) = (logger, time);
-        _directory = LogFiles.LogDirectory(options.DataDirectory);
-        _logSeed = EntryHeader.SeedOf(LogId);
-        _epochs = opening.Epochs;
-        _segments = opening.Segments;
-        foreach (ReplicaSegment segment in _segments.Where(one => one.Capacity == 0))
-            segment.Capacity = options.SegmentSizeBytes;
-        _hasBytesBehind = opening.HasBytesBehind;
-        Tail = opening.Tail;
+        (_options, _disk, _lock, _store, _logger) = (options, disk, directoryLock, store, logger);
+        var folder = new ReplicaFolder(disk, LogFiles.LogDirectory(options.DataDirectory), store);
+        _notes = new ReplicaNotes(note, time);
+        _log = new ReplicaLog(folder, _notes, opening, options.SegmentSizeBytes, time);
+        _copies = new ReplicaCopies(folder, _notes, _log);
         IsWhole = !note.Note.IsCopying && Tail.End >= note.Note.Durable;
-        _notedAt = time.GetTimestamp();
     }
 
     /// <summary>Random id of the store: every replica's is the same.</summary>
@@ -61,19 +46,19 @@ public sealed partial class ReplicaFiles : IDisposable
     public Guid LogId => _store.LogIds[0];
 
     /// <summary>Where the log begins: what was before is packed, or gone.</summary>
-    public LogPosition Begin => new(_segments.Count > 0 ? _segments[0].BasePosition : Tail.End.Value);
+    public LogPosition Begin => _log.Begin;
 
     /// <summary>The end of what was handed to the system, and the entry before it.</summary>
-    public ReplicaTail Tail { get; private set; }
+    public ReplicaTail Tail => _log.Tail;
 
     /// <summary>Below it this disk has everything for certain.</summary>
-    public LogPosition Durable { get; private set; }
+    public LogPosition Durable => _log.Durable;
 
     /// <summary>Whether opening found everything that was noted as durable.</summary>
     public bool IsWhole { get; }
 
     /// <summary>What the directory says of itself.</summary>
-    public ReplicaNote Note => _note.Note;
+    public ReplicaNote Note => _notes.Note;
 
     /// <summary>Whether the directory has been closed in order up to its end; the mark is gone with the first
     /// change.</summary>
@@ -81,7 +66,7 @@ public sealed partial class ReplicaFiles : IDisposable
 
     /// <summary>The newest epoch up to <paramref name="epoch"/> that has entries here, and where it ends.</summary>
     /// <returns>Epoch 0 with end 0 when there is none.</returns>
-    public (int Epoch, LogPosition End) EndOfEpoch(int epoch) => EpochList.EndOf(_epochs.All, epoch, Tail.End);
+    public (int Epoch, LogPosition End) EndOfEpoch(int epoch) => _log.EndOfEpoch(epoch);
 
     /// <summary>Makes a directory and those above it; nothing when it exists.</summary>
     /// <exception cref="DiskException">The disk failed.</exception>
@@ -155,7 +140,7 @@ public sealed partial class ReplicaFiles : IDisposable
             {
                 IsClean = isClean,
             };
-            files.TidyUp(opening.Replaced);
+            files._log.TidyUp(opening.Replaced);
             files.MakeDurable();
             return files;
         }
@@ -170,22 +155,21 @@ public sealed partial class ReplicaFiles : IDisposable
     /// <param name="record">At most <see cref="ReplicaNote.MostRecordBytes"/>.</param>
     /// <exception cref="InvalidOperationException">It is longer.</exception>
     public void Persist(ReadOnlyMemory<byte> record) =>
-        WriteNote(_note.Note with { Durable = Durable, Record = record });
+        _notes.Write(_notes.Note with { Durable = Durable, Record = record });
 
     /// <summary>Says that the directory is closed in order: the next opening finds everything up to the end.</summary>
     /// <exception cref="DiskException">The disk failed.</exception>
     public void CloseInOrder()
     {
         Sync();
-        WriteNote(_note.Note with { Durable = Durable });
+        _notes.Write(_notes.Note with { Durable = Durable });
         CleanMarker.Write(_disk, _options.DataDirectory, StoreId, Durable);
     }
 
     /// <inheritdoc/>
     public void Dispose()
     {
-        foreach (ReplicaSegment segment in _segments)
-            segment.Dispose();
+        _log.Dispose();
         _lock.Dispose();
     }
 
@@ -197,82 +181,14 @@ public sealed partial class ReplicaFiles : IDisposable
         return (disk, data);
     }
 
-    /// <summary>Removes what a crash left unfinished, and what was derived from bytes that are gone.</summary>
-    private void TidyUp(List<string> replaced)
-    {
-        if (replaced.Count > 0)
-            _disk.SyncDirectory(_directory); // the name of a pack must outlast its sources
-        foreach (string path in replaced)
-            _disk.Delete(path);
-        IReadOnlyList<DiskEntry> entries = _disk.List(_directory);
-        foreach (DiskEntry entry in entries)
-        {
-            bool isUnfinished = entry.Name.EndsWith(LogFiles.TemporarySuffix, StringComparison.Ordinal)
-                || entry.Name.EndsWith(LogFiles.PreparedSuffix, StringComparison.Ordinal);
-            if (isUnfinished || IsIndexTooFar(entry.Name, Tail.End) || IsSnapshotTooFar(entry.Name, Tail.End))
-                _disk.Delete(Path.Combine(_directory, entry.Name));
-        }
-
-        var lengths =
-            entries.ToDictionary(entry => entry.Name, entry => entry.Size, StringComparer.Ordinal);
-        foreach (ReplicaSegment segment in _segments)
-            segment.GiveBackRest(_disk, lengths[Path.GetFileName(segment.Path)]);
-        _disk.SyncDirectory(_directory);
-    }
-
-    /// <summary>Whether a file is the index of a segment that is open when the log ends there, or gone.</summary>
-    private bool IsIndexTooFar(string name, LogPosition end)
-    {
-        if (!LogFiles.TryParse(name, LogFiles.IndexSuffix, out LogPosition basePosition))
-            return false;
-        ReplicaSegment? segment = _segments.Find(one => one.BasePosition == basePosition.Value && !one.IsPacked);
-        return segment is null || !segment.IsSealed || segment.EndPosition > end.Value;
-    }
-
-    /// <summary>Whether a file is a snapshot of more than the log holds when it ends there.</summary>
-    private bool IsSnapshotTooFar(string name, LogPosition end)
-    {
-        if (!LogFiles.TryParse(name, LogFiles.SnapshotSuffix, out LogPosition start))
-            return false;
-        string path = Path.Combine(_directory, name);
-        FileVerdict verdict = SnapshotReader.TryOpen(_disk, path, LogId, start, out SnapshotReader? snapshot);
-        using (snapshot)
-        {
-            return verdict != FileVerdict.Refused
-                && (verdict != FileVerdict.Valid || snapshot!.Header.EndPosition > end);
-        }
-    }
-
-    /// <summary>What is above the noted position was perhaps never on the disk, or its sync failed and the system
-    /// forgot it: it is written again and synced.</summary>
+    /// <summary>Makes durable what is not for certain, and notes it.</summary>
     private void MakeDurable()
     {
-        long from = IsClean ? Tail.End.Value : Math.Min(_note.Note.Durable.Value, Tail.End.Value);
-        byte[] bytes = new byte[RewriteSize];
-        foreach (ReplicaSegment segment in _segments.Where(one => !one.IsPacked && one.EndPosition >= from))
-        {
-            using IDiskFile file = _disk.Open(segment.Path, DiskOpen.ReadWrite);
-            WriteHeader(segment, file);
-            SegmentRepair.Rewrite(
-                file,
-                segment.FileOffsetOf(Math.Max(from, segment.BasePosition)),
-                segment.FileOffsetOf(segment.EndPosition),
-                bytes);
-            file.Sync();
-        }
-
-        _disk.SyncDirectory(_directory);
-        Durable = Tail.End;
-        if (_note.Note.Durable != Durable)
-            WriteNote(_note.Note with { Durable = Durable });
+        long from = IsClean ? Tail.End.Value : Math.Min(Note.Durable.Value, Tail.End.Value);
+        _log.MakeDurable(from);
+        if (Note.Durable != Durable)
+            _notes.Write(Note with { Durable = Durable });
         CleanMarker.Remove(_disk, _options.DataDirectory);
         Log.ReplicaOpened(_logger, _options.DataDirectory, Tail.End.Value, Tail.Epoch, Tail.End.Value - from, IsWhole);
-    }
-
-    private void WriteNote(ReplicaNote note)
-    {
-        _note.Write(note);
-        _notedAt = _time.GetTimestamp();
-        _isSealNoted = true;
     }
 }

@@ -53,6 +53,48 @@ internal sealed class ReplicaSegment(string path, long basePosition, long capaci
         }
     }
 
+    /// <summary>Writes its header for the room that it has now; one that is there already keeps its epoch and its
+    /// time.</summary>
+    /// <param name="file">The segment's.</param>
+    /// <param name="folder">Whose log it is.</param>
+    /// <param name="epoch">Of a new one.</param>
+    /// <param name="time">Creation time of a new one.</param>
+    public void WriteHeader(IDiskFile file, ReplicaFolder folder, int epoch, TimeProvider time)
+    {
+        byte[] bytes = new byte[SegmentHeader.Length];
+        int size = file.Read(bytes, 0);
+        FileVerdict verdict = SegmentHeader.Read(bytes.AsSpan(0, size), out SegmentHeader? known);
+        var header = new SegmentHeader
+        {
+            StoreId = folder.StoreId,
+            LogId = folder.LogId,
+            BasePosition = new LogPosition(BasePosition),
+            Epoch = verdict == FileVerdict.Valid ? known!.Epoch : epoch,
+            CreatedMs = verdict == FileVerdict.Valid
+                ? known!.CreatedMs
+                : time.GetUtcNow().ToUnixTimeMilliseconds(),
+            Capacity = Capacity,
+        };
+        header.Write(bytes);
+        file.Write(bytes, 0);
+    }
+
+    /// <summary>Finds the entry that ends at a position.</summary>
+    /// <exception cref="ReplicaException">None does, or half a group.</exception>
+    public EntryHeader FindEnd(ReplicaFolder folder, LogPosition end)
+    {
+        using var scanner = new SegmentScanner(
+            folder.Disk.Open(Path, DiskOpen.ReadOnly), Path, new LogPosition(BasePosition), folder.LogSeed);
+        while (scanner.Position < end.Value && scanner.Next() == ScanVerdict.Entry)
+        {
+        }
+
+        EntryHeader last = scanner.Header;
+        if (scanner.Position != end.Value || last.Flags.HasFlag(EntryFlags.More))
+            throw new ReplicaException($"no entry, or half a group, ends at {end}; one ends at {scanner.Position}.");
+        return last;
+    }
+
     /// <inheritdoc/>
     public void Dispose()
     {
