@@ -99,6 +99,14 @@ public sealed class PlantedTypesTests
     }
 
     [Fact]
+    public void GivenARoomWithFoldersThatIsNotInTheMap_WhenComparedWithTheCode_ThenItIsFound()
+    {
+        var map = new SourceFile("docs/architecture.md", "no list\n");
+        Violation found = Assert.Single(FolderMap.Check(map, Files(("A/One.cs", "class One { }"), ("Door.cs", "class Door { }"))));
+        Assert.Equal("src/Remoting has no list of its folders", found.What);
+    }
+
+    [Fact]
     public void GivenARoomThatIsExcused_WhenItHasNoCircle_ThenTheExcuseIsFound()
     {
         SourceFile[] circle = Files(("A/One.cs", "class One { Two _two; }"), ("B/Two.cs", "class Two { One _one; }"));
