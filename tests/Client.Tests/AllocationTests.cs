@@ -80,6 +80,37 @@ public sealed class AllocationTests
         Assert.True(perMessage < 50, $"{perMessage:F1} bytes per message.");
     }
 
+    [Fact]
+    public async Task GivenCallsOfTenMessages_WhenManyAreSent_ThenACallCostsItsReceiptAndLittleElse()
+    {
+        const int Calls = 100_000;
+        await using TestBroker broker = await TestBroker.StartAsync();
+        await using Producer producer = broker.Client.CreateProducer();
+        await SendCallsAsync(producer, Calls);
+
+        long before = GC.GetTotalAllocatedBytes(precise: true);
+        await SendCallsAsync(producer, Calls);
+        double perCall = (GC.GetTotalAllocatedBytes(precise: true) - before) / (double)Calls;
+
+        TestContext.Current.TestOutputHelper?.WriteLine($"{perCall:F1} bytes per call.");
+
+        // The receipt has 64. What else there is belongs to batches, which are small where the machine is busy.
+        Assert.InRange(perCall, 64, 250);
+    }
+
+    private static async Task SendCallsAsync(Producer producer, int count)
+    {
+        Message[] messages = [.. Enumerable.Repeat(new Message(new byte[10]), 10)];
+        var window = new ValueTask<BatchReceipt>[1_000];
+        for (int i = 0; i < count + window.Length; i++)
+        {
+            if (i >= window.Length)
+                await window[i % window.Length];
+            if (i < count)
+                window[i % window.Length] = producer.SendBatchAsync("cheap", messages, Token);
+        }
+    }
+
     private static async Task SendAndReadAsync(
         Producer producer, IAsyncEnumerator<ReceivedMessage> messages, int count)
     {

@@ -72,4 +72,39 @@ public sealed class GateTests
         await Task.WhenAll([holder, .. others]).WaitAsync(Calls.Timeout);
         Assert.Equal(4, inside);
     }
+
+    [Fact]
+    public async Task GivenAThreadThatComesBack_WhenItLetsGoOnce_ThenOthersWaitUntilItHasDoneSoAsOften()
+    {
+        var gate = new Gate();
+        using var isHeldStill = new ManualResetEventSlim();
+        using var mayLetGo = new ManualResetEventSlim();
+        bool isLetGo = false;
+        Task holder = OwnThread.Run(() =>
+        {
+            using (gate.Enter())
+            {
+                using (gate.Enter())
+                {
+                    using (gate.Enter())
+                    {
+                        // It comes back twice.
+                    }
+                }
+
+                isHeldStill.Set();
+                Assert.True(mayLetGo.Wait(Calls.Timeout));
+                Volatile.Write(ref isLetGo, true);
+            }
+        });
+        Assert.True(isHeldStill.Wait(Calls.Timeout));
+        Task[] others = [.. Enumerable.Range(0, 4).Select(_ => OwnThread.Run(() =>
+        {
+            using (gate.Enter())
+                Assert.True(Volatile.Read(ref isLetGo));
+        }))];
+        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(50));
+        mayLetGo.Set();
+        await Task.WhenAll([holder, .. others]).WaitAsync(Calls.Timeout);
+    }
 }

@@ -56,11 +56,14 @@ internal sealed partial class SendBatch
     /// <summary>The queue it goes to.</summary>
     public IBatchOwner Owner { get; private set; } = null!;
 
-    /// <summary>The batch before it in the queue's pending list.</summary>
+    /// <summary>The batch before it in its <see cref="BatchList"/>.</summary>
     public SendBatch? Previous { get; set; }
 
-    /// <summary>The batch behind it in the queue's pending list.</summary>
+    /// <summary>The batch behind it in its <see cref="BatchList"/>.</summary>
     public SendBatch? Next { get; set; }
+
+    /// <summary>While it is open: as <see cref="LeavingRule.NoteOpened"/> gave it.</summary>
+    public long Turn { get; set; }
 
     public BatchState State { get; set; }
 

@@ -1,4 +1,5 @@
 using EQueue.Protocol;
+using EQueue.Remoting;
 
 namespace EQueue.Client;
 
@@ -37,7 +38,6 @@ internal sealed class BrokerLane : IAsyncDisposable
     private readonly Dictionary<QueueKey, QueueLane> _queues = [];
     private readonly CancellationTokenSource _closing = new();
     private readonly bool _hasOthers;
-    private readonly OnewayBatches _oneway;
     private EQueueException? _closeFailure;
     private bool _isClosed;
 
@@ -61,7 +61,7 @@ internal sealed class BrokerLane : IAsyncDisposable
         Answers = new LaneAnswers(this);
         Sweep = new RetrySweep(this);
         Session = new ProducerSessionRenewal(this);
-        _oneway = new OnewayBatches(this);
+        Oneway = new OnewayBatches(this);
     }
 
     public SendTerms Terms { get; }
@@ -77,7 +77,7 @@ internal sealed class BrokerLane : IAsyncDisposable
 
     public BatchPacker? Packer { get; }
 
-    public LaneGate Gate { get; } = new();
+    public Gate Gate { get; } = new();
 
     public LeavingRule Leaving { get; }
 
@@ -88,6 +88,8 @@ internal sealed class BrokerLane : IAsyncDisposable
     public RetrySweep Sweep { get; }
 
     public ProducerSessionRenewal Session { get; }
+
+    public OnewayBatches Oneway { get; }
 
     /// <summary>Two gates are taken in the order of their lanes' numbers.</summary>
     public long Id { get; } = Interlocked.Increment(ref _lastId);
@@ -236,11 +238,6 @@ internal sealed class BrokerLane : IAsyncDisposable
         return status;
     }
 
-    /// <summary>Puts a message into the open oneway batch of a queue.</summary>
-    /// <inheritdoc cref="OnewayBatches.TryAppend"/>
-    public AppendStatus TryAppendOneway(QueueLane queue, in RecordContent content) =>
-        _oneway.TryAppend(queue, content);
-
     /// <summary>Sends what is open and gathers what is not settled.</summary>
     /// <param name="pending">Gets a task per batch.</param>
     /// <param name="topic">Only of this topic; null = of all.</param>
@@ -251,13 +248,11 @@ internal sealed class BrokerLane : IAsyncDisposable
             Dispatch.CloseAllOpen();
             foreach (QueueLane queue in _queues.Values)
             {
-                if (topic is not null && queue.Topic != topic)
-                    continue;
-                for (SendBatch? batch = queue.First; batch is not null; batch = batch.Next)
-                    pending.Add(batch.WhenDone());
+                if (topic is null || queue.Topic == topic)
+                    queue.Gather(pending);
             }
 
-            _oneway.Gather(pending);
+            Oneway.Gather(pending);
         }
 
         Dispatch.Run();
@@ -266,18 +261,14 @@ internal sealed class BrokerLane : IAsyncDisposable
     /// <summary>The continuations of a batch have run. Under no gate.</summary>
     public void OnContinuationsRan(int hold)
     {
-        bool mustDispatch;
         using (Gate.Enter())
         {
             if (!Leaving.EndHold(hold))
                 return;
-            mustDispatch = Dispatch.IsDue;
-            if (!mustDispatch)
-                Dispatch.ArmPace();
+            Dispatch.ArmPace();
         }
 
-        if (mustDispatch)
-            Dispatch.Run();
+        Dispatch.Run();
     }
 
     /// <summary>A sender is about to block: what it waits for must leave. Under no gate.</summary>
@@ -296,8 +287,8 @@ internal sealed class BrokerLane : IAsyncDisposable
         Close(Faults.Disposed("producer"), isProducerClosed: true);
         await _closing.CancelAsync().ConfigureAwait(false);
         await Sweep.DisposeAsync().ConfigureAwait(false);
-        await Session.EndAsync().ConfigureAwait(false);
-        await _oneway.EndAsync().ConfigureAwait(false);
+        await Session.Ended.ConfigureAwait(false);
+        await Oneway.Ended.ConfigureAwait(false);
         await Link.DisposeAsync().ConfigureAwait(false);
         Packer?.Dispose();
         _closing.Dispose();
@@ -374,7 +365,7 @@ internal sealed class BrokerLane : IAsyncDisposable
     private void NoteOpened(QueueLane queue, SendBatch batch)
     {
         queue.Open = batch;
-        Dispatch.NoteOpened(queue);
+        Dispatch.NoteOpened(batch);
         Sweep.ArmSweep();
     }
 }

@@ -26,7 +26,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
                 bool isLost = failure.Code == ErrorCode.ConnectionLost;
                 FailRequest(request, failure, isUnknown: isLost);
                 if (isLost)
-                    lane.Session.Reconnect(request.Generation);
+                    lane.Session.BeAway(request.Generation);
             }
             else if (!ProduceResponse.TryReadHeader(payload, out _, out int count) || count != request.Batches.Count)
             {
@@ -59,7 +59,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
         bool wasNotSent = exception.Error is RemotingError.TooLarge or RemotingError.Unreachable;
         FailRequest(request, lane.Link.FaultOf(exception), isUnknown: !wasNotSent);
         if (exception.Error is RemotingError.ConnectionLost or RemotingError.Unreachable)
-            lane.Session.Reconnect(request.Generation);
+            lane.Session.BeAway(request.Generation);
         Finish(request);
     }
 
@@ -114,16 +114,13 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
         lane.Dispatch.Run();
         SettleAll(request.Settled);
         request.Clear();
-        bool mustDispatch;
         using (lane.Gate.Enter())
         {
             lane.Dispatch.Return(request);
             lane.Session.TryRenew();
-            mustDispatch = lane.Dispatch.IsDue;
         }
 
-        if (mustDispatch)
-            lane.Dispatch.Run();
+        lane.Dispatch.Run();
     }
 
     /// <summary>What the continuations of an answer send is gathered, and leaves when the last of them has run.
@@ -159,7 +156,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
             foreach (SendBatch batch in request.Batches)
             {
                 if (lane.IsClosed)
-                    Fail(request, batch, lane.CloseFailureOf(batch));
+                    lane.Fail(batch, lane.CloseFailureOf(batch), request.Settled);
                 else if (isUnknown || failure.IsRetriable)
                     SendAgain(batch, failure, isUnknown, retryAfterMs: 0);
                 else
@@ -184,7 +181,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
 
         if (lane.IsClosed)
         {
-            Fail(request, batch, lane.CloseFailureOf(batch));
+            lane.Fail(batch, lane.CloseFailureOf(batch), request.Settled);
             return;
         }
 
@@ -282,7 +279,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
     private void GiveUp(ProduceRequest request, SendBatch batch, EQueueException failure)
     {
         var queue = QueueLane.Of(batch);
-        Fail(request, batch, failure);
+        lane.Fail(batch, failure, request.Settled);
         if (failure.Code is ErrorCode.UnknownQueue or ErrorCode.UnknownTopic)
             queue.Topic.Forget(queue);
         else
@@ -293,14 +290,8 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
     /// <summary>A batch that is known not to be stored: those behind it go on.</summary>
     private void Refuse(ProduceRequest request, SendBatch batch, EQueueException failure)
     {
-        Fail(request, batch, failure);
+        lane.Fail(batch, failure, request.Settled);
         OnGivenUp(batch, $"({failure.Code})");
         lane.Dispatch.List(QueueLane.Of(batch));
-    }
-
-    private void Fail(ProduceRequest request, SendBatch batch, EQueueException failure)
-    {
-        batch.State = BatchState.Waiting;
-        lane.Fail(batch, failure, request.Settled);
     }
 }

@@ -23,12 +23,10 @@ internal sealed class LaneDispatch
     private readonly TimeProvider _time;
     private readonly Queue<QueueLane> _ready = new();
 
-    /// <summary>In the order in which they were opened. Some were closed since: those go when it is their
-    /// turn.</summary>
-    private readonly Queue<OpenBatch> _open = new();
+    /// <summary>In the order of their turns.</summary>
+    private readonly BatchList _open = new();
     private readonly ProduceRequest[] _requests;
     private readonly Stack<ProduceRequest> _freeRequests = new();
-    private long _openCount;
     private bool _isDispatching;
 
     public LaneDispatch(BrokerLane lane)
@@ -48,7 +46,7 @@ internal sealed class LaneDispatch
     /// <summary>Whether something may leave and no thread dispatches: the caller is to <see cref="Run"/>.</summary>
     public bool IsDue => _lane.Session.IsReady && !_isDispatching && _leaving.HasRoom
         && (_ready.Count > 0
-            || _leaving.IsItsTurn(_open.TryPeek(out OpenBatch first) ? first.Turn : LeavingRule.Never));
+            || _leaving.IsItsTurn(_open.First?.Turn ?? LeavingRule.Never));
 
     /// <summary>Batches below this are gathered into one frame, which costs a copy.</summary>
     private int SmallBatchBytes => _options.BatchBytes / 4;
@@ -103,17 +101,17 @@ internal sealed class LaneDispatch
     }
 
     /// <summary>A queue has opened a batch.</summary>
-    public void NoteOpened(QueueLane queue)
+    public void NoteOpened(SendBatch batch)
     {
-        queue.OpenNumber = ++_openCount;
-        DropClosed();
-        _open.Enqueue(new OpenBatch(queue, _openCount, _leaving.NoteOpened()));
+        batch.Turn = _leaving.NoteOpened();
+        _open.Add(batch);
         ArmPace();
     }
 
     /// <summary>Moves a queue's open batch to the pending ones.</summary>
     public void CloseBatch(QueueLane queue, bool wasFull)
     {
+        _open.Remove(queue.Open!);
         queue.Close(wasFull);
         List(queue);
     }
@@ -121,47 +119,39 @@ internal sealed class LaneDispatch
     /// <summary>Closes every open batch.</summary>
     public void CloseAllOpen()
     {
-        while (HasOpen())
-            CloseBatch(_open.Dequeue().Queue, wasFull: false);
+        while (_open.First is { } batch)
+            CloseBatch(QueueLane.Of(batch), wasFull: false);
     }
 
     /// <summary>Wakes the lane when the pace lets open batches leave.</summary>
     public void ArmPace()
     {
-        if (_leaving.PaceDue is var due and < LeavingRule.Never && HasOpen())
+        if (_leaving.PaceDue is var due and < LeavingRule.Never && _open.First is not null)
             _lane.Sweep.Arm(due);
-    }
-
-    private bool HasOpen()
-    {
-        DropClosed();
-        return _open.Count > 0;
-    }
-
-    private void DropClosed()
-    {
-        while (_open.TryPeek(out OpenBatch first) && !first.IsOpen)
-            _open.Dequeue();
     }
 
     /// <summary>Closes the open batches that may leave.</summary>
     private void CloseDue(long now)
     {
-        for (int left = _open.Count; left > 0 && HasOpen(); left--)
+        for (int left = _open.Count; left > 0 && _open.First is { } batch; left--)
         {
-            OpenBatch first = _open.Peek();
-            long openedAt = first.Queue.Open!.CreatedAt;
-            if (!_leaving.MayLeave(first.Turn, openedAt, now))
+            if (!_leaving.MayLeave(batch.Turn, batch.CreatedAt, now))
             {
-                _lane.Sweep.Arm(_leaving.NextDue(first.Turn, openedAt));
+                _lane.Sweep.Arm(_leaving.NextDue(batch.Turn, batch.CreatedAt));
                 break;
             }
 
-            _open.Dequeue();
-            if (first.Queue.HasUnsent)
-                _open.Enqueue(first with { Turn = _leaving.NoteOpened() });
+            var queue = QueueLane.Of(batch);
+            if (queue.HasUnsent)
+            {
+                _open.Remove(batch);
+                batch.Turn = _leaving.NoteOpened();
+                _open.Add(batch);
+            }
             else
-                CloseBatch(first.Queue, wasFull: false);
+            {
+                CloseBatch(queue, wasFull: false);
+            }
         }
     }
 
@@ -173,7 +163,7 @@ internal sealed class LaneDispatch
         if (!_lane.Link.Remoting.IsConnected)
         {
             // Nothing is handed to a connection that is not there: what was never sent may go elsewhere.
-            if (_ready.Count > 0 || HasOpen())
+            if (_ready.Count > 0 || _open.First is not null)
                 _lane.Session.BeAway();
             return null;
         }
@@ -265,15 +255,5 @@ internal sealed class LaneDispatch
         TimeSpan left = _options.DeliveryTimeout - _time.GetElapsedTime(oldest);
         TimeSpan timeout = _lane.IsBounded || left < _options.RequestTimeout ? left : _options.RequestTimeout;
         return timeout < TimeSpan.FromMilliseconds(1) ? TimeSpan.FromMilliseconds(1) : timeout;
-    }
-
-    /// <summary>A queue that has opened a batch.</summary>
-    /// <param name="Queue">It.</param>
-    /// <param name="Number">Which one of the lane's the batch is.</param>
-    /// <param name="Turn">As <see cref="LeavingRule.NoteOpened"/> gave it.</param>
-    private readonly record struct OpenBatch(QueueLane Queue, long Number, long Turn)
-    {
-        /// <summary>False when it was closed since.</summary>
-        public bool IsOpen => Queue.OpenNumber == Number && Queue.Open is not null;
     }
 }

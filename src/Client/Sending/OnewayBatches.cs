@@ -10,13 +10,16 @@ namespace EQueue.Client;
 internal sealed class OnewayBatches(BrokerLane lane)
 {
     private readonly SendTerms _terms = lane.Terms;
-    private readonly Queue<SendBatch> _full = new();
+    private readonly BatchList _full = new();
 
-    /// <summary>Those with an open batch, in the order in which it was opened.</summary>
-    private readonly List<QueueLane> _open = [];
+    /// <summary>In the order in which they were opened.</summary>
+    private readonly BatchList _open = new();
     private Task _loop = Task.CompletedTask;
     private SendBatch? _leaving;
     private bool _isRunning;
+
+    /// <summary>Completes when the loop of a closed lane has ended.</summary>
+    public Task Ended => _loop;
 
     /// <summary>Puts a message into the open oneway batch of a queue.</summary>
     /// <param name="queue">One of this lane.</param>
@@ -31,7 +34,7 @@ internal sealed class OnewayBatches(BrokerLane lane)
             {
                 if (queue.OpenOneway is not null)
                 {
-                    _full.Enqueue(Close(queue, wasFull: true));
+                    _full.Add(Close(queue, wasFull: true));
                     if (!content.Key.HasValue && queue.Topic.Sticky != queue)
                         return AppendStatus.Moved;
                 }
@@ -40,7 +43,7 @@ internal sealed class OnewayBatches(BrokerLane lane)
                 if (status != AppendStatus.Appended)
                     return status;
                 queue.OpenOneway = opened;
-                _open.Add(queue);
+                _open.Add(opened!);
             }
 
             if (!_isRunning)
@@ -56,21 +59,10 @@ internal sealed class OnewayBatches(BrokerLane lane)
     /// <summary>Gathers what is not sent yet. Under the gate.</summary>
     public void Gather(List<Task> pending)
     {
-        foreach (SendBatch batch in _full)
-            pending.Add(batch.WhenDone());
-        foreach (QueueLane queue in _open)
-            pending.Add(queue.OpenOneway!.WhenDone());
+        _full.Gather(pending);
+        _open.Gather(pending);
         if (_leaving is not null)
             pending.Add(_leaving.WhenDone());
-    }
-
-    /// <summary>Completes when the loop of a closed lane has ended.</summary>
-    public Task EndAsync()
-    {
-        Task loop;
-        using (lane.Gate.Enter())
-            loop = _loop;
-        return loop;
     }
 
     private async Task RunAsync()
@@ -102,8 +94,8 @@ internal sealed class OnewayBatches(BrokerLane lane)
     {
         using (lane.Gate.Enter())
         {
-            if (lane.IsClosed || _full.Count > 0 || _open.Count == 0
-                || !lane.Leaving.MayGatherOneway(_open[0].OpenOneway!.CreatedAt, _terms.Time.GetTimestamp()))
+            if (lane.IsClosed || _full.First is not null || _open.First is not { } open
+                || !lane.Leaving.MayGatherOneway(open.CreatedAt, _terms.Time.GetTimestamp()))
             {
                 return;
             }
@@ -119,18 +111,21 @@ internal sealed class OnewayBatches(BrokerLane lane)
 
     private SendBatch? TakeNext()
     {
-        QueueLane? open = _open.Count == 0 ? null : _open[0];
-        if (!_full.TryPeek(out SendBatch? full))
-            return open is null ? null : Close(open, wasFull: false);
-        return open is not null && lane.Leaving.LeavesBeforeFull(
-            open.OpenOneway!.CreatedAt, full.CreatedAt, _terms.Time.GetTimestamp())
-            ? Close(open, wasFull: false)
-            : _full.Dequeue();
+        if (_open.First is { } open && (_full.First is not { } full
+            || lane.Leaving.LeavesBeforeFull(open.CreatedAt, full.CreatedAt, _terms.Time.GetTimestamp())))
+        {
+            return Close(QueueLane.Of(open), wasFull: false);
+        }
+
+        SendBatch? next = _full.First;
+        if (next is not null)
+            _full.Remove(next);
+        return next;
     }
 
     private SendBatch Close(QueueLane queue, bool wasFull)
     {
-        _open.Remove(queue);
+        _open.Remove(queue.OpenOneway!);
         return queue.CloseOneway(wasFull);
     }
 

@@ -41,6 +41,9 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
     private bool _isReady;
     private bool _isPreparing;
 
+    /// <summary>Completes when the loop of a closed lane has ended.</summary>
+    public Task Ended => _loop;
+
     /// <summary>Whether batches may be sent. Under the gate.</summary>
     public bool IsReady => _isReady;
 
@@ -82,28 +85,22 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
             _unknownBatches--;
     }
 
-    /// <summary>Completes when the loop of a closed lane has ended.</summary>
-    public Task EndAsync()
-    {
-        Task loop;
-        using (lane.Gate.Enter())
-            loop = _loop;
-        return loop;
-    }
-
-    /// <summary>A connection is gone: nothing is sent until there is a newer one.</summary>
-    public void Reconnect(long lostGeneration)
+    /// <summary>A connection is gone: nothing is sent until there is a newer one. Under the gate or not.</summary>
+    /// <param name="lostGeneration">Which; null = the present one.</param>
+    public void BeAway(long? lostGeneration = null)
     {
         using (lane.Gate.Enter())
         {
             // A late failure of an older connection says nothing about the present one.
-            if (lostGeneration >= _generation)
-                BeAway(lostGeneration);
+            if (lostGeneration < _generation)
+                return;
+            _lostGeneration = lostGeneration ?? _generation;
+            if (!_isAway)
+                _awaySince = _time.GetTimestamp();
+            _isAway = true;
+            Prepare();
         }
     }
-
-    /// <summary>The present connection is gone. Under the gate.</summary>
-    public void BeAway() => BeAway(_generation);
 
     /// <summary>Ends the session after a gap. Under the gate.</summary>
     public void BeginRenewal(Renewal renewal, string reason)
@@ -133,15 +130,6 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
         _isPreparing = true;
         Task previous = _loop;
         _loop = Task.Run(() => PrepareAsync(previous));
-    }
-
-    private void BeAway(long lostGeneration)
-    {
-        _lostGeneration = lostGeneration;
-        if (!_isAway)
-            _awaySince = _time.GetTimestamp();
-        _isAway = true;
-        Prepare();
     }
 
     private async Task PrepareAsync(Task previous)

@@ -20,7 +20,7 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     private const int FirstBufferBytes = 16 * 1024;
     private const int LeastBufferBytes = 4096;
 
-    private SendBatch? _last;
+    private readonly BatchList _pending = new();
     private long _nextOrdinal;
     private long _gapOrdinal;
     private int _gapSequence;
@@ -60,10 +60,10 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     public SendBatch? OpenOneway { get; set; }
 
     /// <summary>The oldest batch that is closed and not settled.</summary>
-    public SendBatch? First { get; private set; }
+    public SendBatch? First => _pending.First;
 
     /// <summary>Whether a closed batch must leave before the open one can, and has yet to.</summary>
-    public bool HasUnsent => _last is { State: BatchState.Waiting };
+    public bool HasUnsent => _pending.Last is { State: BatchState.Waiting };
 
     /// <summary>Sequence of the next message in the present session.</summary>
     public int NextSequence { get; set; }
@@ -76,9 +76,6 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
 
     /// <summary>Whether the queue waits for its turn in the broker's ready list.</summary>
     public bool IsListed { get; set; }
-
-    /// <summary>Which one of the broker's open batches the last one was.</summary>
-    public long OpenNumber { get; set; }
 
     /// <summary>
     /// The size of the next batch's buffer: follows what batches really held, so that a thousand queues stay cheap.
@@ -211,27 +208,14 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     public void Add(SendBatch batch)
     {
         batch.State = BatchState.Waiting;
-        batch.Previous = _last;
-        if (_last is null)
-            First = batch;
-        else
-            _last.Next = batch;
-        _last = batch;
+        _pending.Add(batch);
     }
 
     /// <summary>Takes a settled batch out.</summary>
-    public void Remove(SendBatch batch)
-    {
-        if (batch.Previous is null)
-            First = batch.Next;
-        else
-            batch.Previous.Next = batch.Next;
-        if (batch.Next is null)
-            _last = batch.Previous;
-        else
-            batch.Next.Previous = batch.Previous;
-        batch.Previous = batch.Next = null;
-    }
+    public void Remove(SendBatch batch) => _pending.Remove(batch);
+
+    /// <summary>Adds a task for each batch that is closed and not settled.</summary>
+    public void Gather(List<Task> pending) => _pending.Gather(pending);
 
     /// <summary>The batch to send next: the oldest that is not in flight, if it may leave now.</summary>
     /// <param name="now">In the time provider's units.</param>

@@ -73,7 +73,7 @@ internal sealed class TopicLane : IAdmission
             if (!routes.Serves(content.Key.HasValue))
                 return false;
             QueueLane queue = Select(routes.Queues, content);
-            AppendStatus status = queue.Broker.TryAppendOneway(queue, content);
+            AppendStatus status = queue.Broker.Oneway.TryAppend(queue, content);
             if (IsOver(status, queue))
                 return status == AppendStatus.Appended;
         }
