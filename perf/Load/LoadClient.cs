@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.Load;
 
 /// <summary>Clients of the broker under load. Who comes, the environment says as it does for <c>equeue</c>: the token

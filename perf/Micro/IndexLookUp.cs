@@ -1,6 +1,5 @@
 using System.Buffers;
 using BenchmarkDotNet.Attributes;
-using EQueue.Protocol;
 
 namespace EQueue.Micro;
 

@@ -1,5 +1,4 @@
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Micro;

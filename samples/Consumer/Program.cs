@@ -3,7 +3,6 @@
 using System.Runtime.InteropServices;
 using System.Text;
 using EQueue.Client;
-using EQueue.Protocol;
 
 string address = args.ElementAtOrDefault(0) ?? "localhost:9490";
 string topic = args.ElementAtOrDefault(1) ?? "orders";

@@ -3,7 +3,6 @@
 using System.Text;
 using EQueue.Broker;
 using EQueue.Client;
-using EQueue.Remoting;
 
 var here = new InMemoryEndPoint();
 await using EQueueBroker broker = await EQueueBroker.StartAsync(

@@ -1,7 +1,6 @@
 // Sends each line of standard input as a message: Producer [ADDRESS] [TOPIC].
 // "customer-7: two teas" is the message "two teas" with the key customer-7; messages of one key keep their order.
 using EQueue.Client;
-using EQueue.Protocol;
 
 string address = args.ElementAtOrDefault(0) ?? "localhost:9490";
 string topic = args.ElementAtOrDefault(1) ?? "orders";

@@ -1,6 +1,5 @@
 using System.Text;
 using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Shop;
 

@@ -2,7 +2,6 @@
 // Shop [--Broker ADDRESS] [--Shipped FILE] [--urls http://127.0.0.1:8080]. Stop it with Ctrl-C or SIGTERM at any time.
 using System.Text;
 using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Shop;
 
 WebApplicationBuilder builder = WebApplication.CreateBuilder(args);

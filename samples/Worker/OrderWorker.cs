@@ -1,6 +1,5 @@
 using System.Text;
 using EQueue.Client;
-using EQueue.Protocol;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 

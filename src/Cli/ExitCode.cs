@@ -1,6 +1,5 @@
 using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 
 namespace EQueue.Cli;
 

@@ -1,5 +1,4 @@
 using System.Collections;
-using EQueue.Protocol;
 
 namespace EQueue.Client;
 

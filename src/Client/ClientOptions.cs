@@ -1,5 +1,4 @@
 using EQueue.Protocol;
-using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>Stored messages cannot be read: their bytes are damaged on the broker's disk, or no records that this

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>The broker's log has another history than the one that was read: behind the next offset the queue holds

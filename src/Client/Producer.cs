@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Sources;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;

@@ -2,7 +2,7 @@ namespace EQueue.Client;
 
 /// <summary>A producer was closed before a message was acknowledged.</summary>
 /// <remarks>Thrown by the sends that waited. A callback gets it as the cause of its
-/// <see cref="Protocol.EQueueException"/>.</remarks>
+/// <see cref="EQueueException"/>.</remarks>
 public sealed class ProducerClosedException : ObjectDisposedException
 {
     /// <summary>Makes the exception.</summary>

@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using EQueue.Protocol;
 
 namespace EQueue.Client;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>A place in a queue: of a message that is there, or of the next one.</summary>

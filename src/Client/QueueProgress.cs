@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>How far a reader has come in a queue.</summary>

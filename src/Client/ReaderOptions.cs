@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>What a reader does when its offset is not in the queue (any more).</summary>

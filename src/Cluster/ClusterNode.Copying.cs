@@ -1,6 +1,5 @@
 using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Replication;
 

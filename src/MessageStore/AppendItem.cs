@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 

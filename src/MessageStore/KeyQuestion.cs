@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>Which records of a queue a look-up by key asks for, and how much work it may be.</summary>

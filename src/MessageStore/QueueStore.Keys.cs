@@ -14,7 +14,7 @@ public sealed partial class QueueStore
     /// cold reads have their turn.
     /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">A bound is below 1.</exception>
-    /// <exception cref="Protocol.EQueueException">UnknownQueue, also when the queue is removed meanwhile; LimitReached:
+    /// <exception cref="EQueueException">UnknownQueue, also when the queue is removed meanwhile; LimitReached:
     /// too many reads wait for the disk.</exception>
     public ValueTask<KeyMatches> FindByKeyAsync(KeyQuestion question, CancellationToken cancellationToken)
     {

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <content>Retention: the starts of queues move at once, by state records; files go in the background.</content>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>One queue as it stands now.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>Is told when a watched queue has something new to read. One signal may watch many queues.</summary>

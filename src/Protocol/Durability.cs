@@ -1,4 +1,4 @@
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>How safe a batch is. On the wire: one byte.</summary>
 public enum Durability : byte

@@ -1,4 +1,6 @@
-namespace EQueue.Protocol;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
 
 /// <summary>A request failed with a code that both sides know.</summary>
 public class EQueueException : Exception

@@ -1,4 +1,6 @@
-namespace EQueue.Protocol;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
 
 /// <summary>
 /// Every outcome that a broker or a client can name. Numbers are on the wire: never changed, never reused.

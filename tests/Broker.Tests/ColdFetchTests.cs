@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker.Tests;
 
 public sealed class ColdFetchTests

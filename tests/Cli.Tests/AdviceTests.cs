@@ -1,9 +1,7 @@
 using System.Text.RegularExpressions;
 using EQueue.Cli.Output;
-using EQueue.Client;
 using EQueue.Cluster.Etcd;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Cli.Tests;

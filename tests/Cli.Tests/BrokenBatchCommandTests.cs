@@ -1,6 +1,5 @@
 using System.Text;
 using System.Text.Json;
-using EQueue.Protocol;
 using EQueue.Support.Stores;
 
 namespace EQueue.Cli.Tests;

@@ -1,5 +1,4 @@
 using EQueue.Broker;
-using EQueue.Client;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Support;

@@ -1,6 +1,4 @@
 using EQueue.Cli.Consuming;
-using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Cli.Tests;

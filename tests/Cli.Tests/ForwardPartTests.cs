@@ -1,6 +1,4 @@
 using EQueue.Cli.Consuming;
-using EQueue.Client;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Cli.Tests;

@@ -1,7 +1,5 @@
 using System.Text;
 using System.Text.Json;
-using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Cli.Tests;

@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.Cli.Tests;
 
 /// <summary><c>consume --group</c> before a person: what an application's group is to have is not taken by the

@@ -1,6 +1,5 @@
 using System.Text;
 using System.Text.Json;
-using EQueue.Client;
 
 namespace EQueue.Cli.Tests;
 

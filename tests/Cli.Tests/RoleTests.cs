@@ -1,6 +1,5 @@
 using EQueue.Cli.Access;
 using EQueue.Cli.Input;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Cli.Tests;

@@ -1,7 +1,6 @@
 using System.CommandLine;
 using System.Globalization;
 using System.Text;
-using EQueue.Client;
 using EQueue.Protocol;
 using EQueue.Support;
 

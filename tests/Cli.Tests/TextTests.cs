@@ -1,6 +1,5 @@
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Tests;
 

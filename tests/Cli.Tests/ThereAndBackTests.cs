@@ -1,8 +1,6 @@
 using System.Globalization;
 using System.Text;
 using System.Text.Json;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Tests;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client.Tests;
 
 /// <summary>Groups as the client's administration sees and changes them, against a real broker.</summary>

@@ -1,5 +1,4 @@
 using System.Globalization;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;

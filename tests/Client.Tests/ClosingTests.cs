@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Sockets;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;

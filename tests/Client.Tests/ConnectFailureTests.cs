@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Sockets;
-using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Support;
 

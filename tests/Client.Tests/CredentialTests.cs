@@ -3,7 +3,6 @@ using System.Net.NetworkInformation;
 using System.Net.Sockets;
 using System.Text;
 using EQueue.Protocol;
-using EQueue.Remoting;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;

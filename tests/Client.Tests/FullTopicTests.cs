@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client.Tests;
 
 /// <summary>A topic whose backlog is at its bound: what fails for it says so.</summary>

@@ -1,5 +1,4 @@
 using System.Reflection;
-using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Support;
 using Microsoft.Extensions.Logging;
@@ -48,19 +47,19 @@ public sealed class HostileTextTests
     public async Task GivenControlCharactersInNames_WhenUsed_ThenTheClientRefusesThemAtOnce()
     {
         Assert.Throws<ArgumentException>(() => new EQueueClient(new ClientOptions { ClientName = Forged }));
-        Assert.Throws<ArgumentException>(() => new Protocol.RecordProperties().Add(Forged, "value"));
+        Assert.Throws<ArgumentException>(() => new RecordProperties().Add(Forged, "value"));
         await using FakeBroker broker = await FakeBroker.StartAsync();
         await using var client = new EQueueClient(broker.Address);
         Assert.Throws<ArgumentException>(
             () => client.CreateConsumer("g", ["t"], new ConsumerOptions { Tags = [Forged] }));
         await using Producer producer = client.CreateProducer();
         byte[] body = [1, 2, 3, 4];
-        EQueueException refused = await Assert.ThrowsAsync<Protocol.EQueueException>(
+        EQueueException refused = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendAsync("t", body, tag: Forged, cancellationToken: Token));
-        Assert.Equal(Protocol.ErrorCode.InvalidArgument, refused.Code);
-        refused = await Assert.ThrowsAsync<Protocol.EQueueException>(
+        Assert.Equal(ErrorCode.InvalidArgument, refused.Code);
+        refused = await Assert.ThrowsAsync<EQueueException>(
             async () => await producer.SendBatchAsync("t", [new Message(body), new Message(body, Tag: Forged)], Token));
-        Assert.Equal(Protocol.ErrorCode.InvalidArgument, refused.Code);
+        Assert.Equal(ErrorCode.InvalidArgument, refused.Code);
         Assert.Empty(broker.All());
     }
 }

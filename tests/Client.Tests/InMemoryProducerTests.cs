@@ -1,5 +1,4 @@
 using EQueue.MessageStore;
-using EQueue.Remoting;
 
 namespace EQueue.Client.Tests;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client.Tests;
 
 /// <summary>A reader of thousands of queues.</summary>

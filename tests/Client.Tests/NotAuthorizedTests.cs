@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client.Tests;
 
 /// <summary>What a client may not do fails at once, by itself, and says with what.</summary>

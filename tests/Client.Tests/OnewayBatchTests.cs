@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using EQueue.Remoting;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;

@@ -1,6 +1,5 @@
 using System.Text;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;

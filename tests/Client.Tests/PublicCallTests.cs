@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Reflection;
-using EQueue.Protocol;
 
 namespace EQueue.Client.Tests;
 

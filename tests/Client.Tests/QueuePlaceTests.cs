@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client.Tests;
 
 /// <summary>Places in queues, as receipts and messages tell them and as readers take them.</summary>

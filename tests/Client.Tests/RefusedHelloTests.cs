@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client.Tests;
 
 /// <summary>A broker that refuses to greet: for now, or for good.</summary>

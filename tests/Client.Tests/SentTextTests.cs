@@ -1,5 +1,4 @@
 using System.Text;
-using EQueue.Protocol;
 
 namespace EQueue.Client.Tests;
 

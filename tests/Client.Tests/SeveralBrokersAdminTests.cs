@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client.Tests;
 
 /// <summary>Administration of two brokers over one client: done at both, told as one.</summary>

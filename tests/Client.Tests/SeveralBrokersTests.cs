@@ -1,4 +1,3 @@
-using EQueue.Protocol;
 using EQueue.Support;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;

@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using EQueue.Remoting;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;

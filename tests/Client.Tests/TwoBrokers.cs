@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.Text;
-using EQueue.Protocol;
 
 namespace EQueue.Client.Tests;
 

@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;

@@ -5,7 +5,6 @@
 using System.Diagnostics;
 using System.Globalization;
 using System.Text;
-using EQueue.Client;
 
 using var stop = new CancellationTokenSource();
 // Time enough for a machine on which much else runs.

@@ -1,7 +1,5 @@
 using System.Text.Json;
 using EQueue.Broker;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Tests;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>Reads that wait for the disk: how many may.</summary>

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;

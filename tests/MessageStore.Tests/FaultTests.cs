@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using System.Runtime.InteropServices;
-using EQueue.Protocol;
 
 namespace EQueue.MessageStore.Tests;
 

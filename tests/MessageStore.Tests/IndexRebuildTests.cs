@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>An index goes on from the one before it: what a rebuilt one says of queues that are quiet in its

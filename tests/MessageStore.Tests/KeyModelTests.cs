@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>Random keys in random batches, with starts that move, packs and restarts, against a list in memory. A

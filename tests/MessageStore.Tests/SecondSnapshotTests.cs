@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>Recovery begins at the older of two snapshots: what lies before it can go once there is a second.</summary>

@@ -1,5 +1,4 @@
 using System.Threading.Channels;
-using EQueue.Protocol;
 
 namespace EQueue.MessageStore.Tests;
 

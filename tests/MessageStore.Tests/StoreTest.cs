@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Text;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.MessageStore.Tests;

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>Looking at a log from outside: whole, live, absent.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 public sealed class WatchAndTimeTests : StoreTest

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>Zeros that are written over the next segment beside appends, with sync flush.</summary>

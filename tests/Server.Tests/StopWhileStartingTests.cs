@@ -1,5 +1,4 @@
 using EQueue.Broker;
-using EQueue.Protocol;
 using EQueue.Server.Configuration;
 using EQueue.Server.Hosting;
 using EQueue.Support;

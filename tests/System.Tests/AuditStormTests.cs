@@ -1,5 +1,4 @@
 using System.Text.Json;
-using EQueue.Client;
 using EQueue.Protocol;
 using EQueue.Support;
 

@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.System.Tests;
 
 /// <summary>A member of a group that reads a topic in the background until it has enough or is stopped.</summary>

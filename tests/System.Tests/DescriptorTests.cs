@@ -3,7 +3,6 @@ using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using System.Text.RegularExpressions;
-using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

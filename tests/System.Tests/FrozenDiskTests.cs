@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.Net;
-using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

@@ -2,7 +2,6 @@ using System.Buffers;
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
-using EQueue.Client;
 using EQueue.Protocol;
 using EQueue.Support;
 using EQueue.Support.Logins;

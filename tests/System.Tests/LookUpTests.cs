@@ -1,7 +1,6 @@
 using System.Globalization;
 using System.Text;
 using System.Text.Json;
-using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

@@ -1,6 +1,5 @@
 using System.Text;
 using System.Text.RegularExpressions;
-using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Text;
-using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using System.Globalization;
 using System.Text;
-using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

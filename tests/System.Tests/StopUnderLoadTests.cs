@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using EQueue.Client;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;
@@ -101,5 +100,5 @@ public sealed class StopUnderLoadTests
 
     private static bool IsEnd(Exception exception, CancellationToken cancellationToken) =>
         cancellationToken.IsCancellationRequested
-        && exception is OperationCanceledException or Protocol.EQueueException;
+        && exception is OperationCanceledException or EQueueException;
 }

@@ -1,6 +1,4 @@
-using EQueue.Client;
 using EQueue.Load.Measuring;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Consuming;
 

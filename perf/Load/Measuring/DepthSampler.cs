@@ -1,6 +1,3 @@
-using EQueue.Client;
-using EQueue.Protocol;
-
 namespace EQueue.Load.Measuring;
 
 /// <summary>Looks at the backlog of bounded topics, and at the broker's memory, again and again while a run

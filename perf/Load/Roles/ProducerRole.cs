@@ -1,7 +1,6 @@
 using System.Text.Json;
 using EQueue.Load.Measuring;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Roles;
 

@@ -1,4 +1,3 @@
-using EQueue.Client;
 using EQueue.Load.Reporting;
 
 namespace EQueue.Load.Scenarios;

@@ -1,8 +1,6 @@
-using EQueue.Client;
 using EQueue.Load.Clusters;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.Load.Sending;
 
 /// <summary>SendBatchAsync with a fixed number of messages per call; calls are awaited in order.</summary>

@@ -1,4 +1,3 @@
-using EQueue.Client;
 using EQueue.Load.Measuring;
 
 namespace EQueue.Load.Sending;

@@ -1,7 +1,6 @@
 using System.Globalization;
 using System.Runtime.CompilerServices;
 using System.Text;
-using EQueue.Client;
 using EQueue.Load.Measuring;
 using EQueue.Protocol;
 

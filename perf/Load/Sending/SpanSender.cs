@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.Load.Sending;
 
 /// <summary>SendAsync from a span: the bytes are the caller's again when the call returns.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>Counts what a topic holds and the slowest group that counts has not committed.</summary>

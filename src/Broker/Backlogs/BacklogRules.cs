@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>How a topic bounds its backlog; <see cref="long.MaxValue"/> = no bound.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>What groups have committed, as the bound of a topic asks for it.</summary>

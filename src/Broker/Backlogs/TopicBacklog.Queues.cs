@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <content>Queues that take no messages: nothing of them waits for room.</content>

@@ -1,6 +1,5 @@
 using System.Buffers;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 
 namespace EQueue.Broker;
 

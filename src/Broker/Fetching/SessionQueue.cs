@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>A queue of a fetch session. Belongs to the thread that serves the session.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>Gives the generations of all groups of a broker: its epoch, and one counter. Thread-safe.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>Removes the progress of groups without members, and at last the groups.</summary>

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using EQueue.Protocol;
 
 namespace EQueue.Broker;
 

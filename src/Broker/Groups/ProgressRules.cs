@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>Whether there is room for more progress: of one group, and of all together.</summary>

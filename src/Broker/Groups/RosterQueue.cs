@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>A queue that a group reads: who has it and who shall have it. Guarded by the group's gate.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>What the parts of a roster take in memory, in bytes, rounded up.</summary>

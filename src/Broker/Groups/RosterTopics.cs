@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>The topics that the members of one group read, how many read each, and what all of them take in

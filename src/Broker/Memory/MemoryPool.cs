@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>Memory of one kind that the broker keeps for peers: how much it may be, and how much it is.</summary>

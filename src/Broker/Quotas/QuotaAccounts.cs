@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>The accounts of one client or topic; null where its quota bounds nothing.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>Makes those wait who failed to prove who they are, by where they come from and by whom they say to

@@ -1,5 +1,4 @@
 using System.Collections.Immutable;
-using EQueue.Protocol;
 
 namespace EQueue.Broker;
 

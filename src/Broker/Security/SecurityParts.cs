@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>What finds out who peers are, decides what they may do and writes it down.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker;
 
 /// <summary>What users, tokens and rules take in memory: estimates, rounded up. Each is there twice, in the log's state

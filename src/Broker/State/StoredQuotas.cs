@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 
 namespace EQueue.Broker;
 

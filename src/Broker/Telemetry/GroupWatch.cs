@@ -1,5 +1,4 @@
 using EQueue.MessageStore;
-using EQueue.Protocol;
 
 namespace EQueue.Broker;
 

@@ -1,5 +1,4 @@
 using System.Collections.Frozen;
-using EQueue.Protocol;
 
 namespace EQueue.Broker;
 

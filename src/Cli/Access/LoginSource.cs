@@ -1,5 +1,4 @@
 using EQueue.Cli.Input;
-using EQueue.Client;
 
 namespace EQueue.Cli.Access;
 

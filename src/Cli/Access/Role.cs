@@ -1,5 +1,4 @@
 using EQueue.Cli.Input;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Access;
 

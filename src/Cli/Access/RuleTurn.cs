@@ -1,6 +1,3 @@
-using EQueue.Client;
-using EQueue.Protocol;
-
 namespace EQueue.Cli.Access;
 
 /// <summary>The two steps that change what all others may: from no rule to the first, and from the last to

@@ -1,5 +1,4 @@
 using EQueue.Cluster.Etcd;
-using EQueue.Remoting;
 using EQueue.Replication;
 
 namespace EQueue.Cli.Clusters;

@@ -1,5 +1,4 @@
 using EQueue.Cli.Output;
-using EQueue.Client;
 using EQueue.Cluster.Etcd;
 
 namespace EQueue.Cli.Clusters;

@@ -1,7 +1,6 @@
 using System.Globalization;
 using System.Text.Json;
 using EQueue.Cli.Output;
-using EQueue.Client;
 using EQueue.Replication;
 
 namespace EQueue.Cli.Clusters;

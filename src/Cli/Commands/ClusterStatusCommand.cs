@@ -35,7 +35,7 @@ internal static class ClusterStatusCommand
 
     /// <exception cref="AdvisedException">There is no such cluster.</exception>
     public static async Task<ClusterStatus> ReadAsync(
-        EtcdShard shard, string name, Remoting.TlsOptions? tls, CancellationToken cancellationToken) =>
+        EtcdShard shard, string name, TlsOptions? tls, CancellationToken cancellationToken) =>
         await ClusterStatus.ReadAsync(shard, name, tls, cancellationToken) ?? throw new AdvisedException(
             ExitCode.NotFound, $"There is no cluster '{name}' in this etcd.",
             "--name names another one; equeue cluster create --help tells how one is made");

@@ -1,8 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Consuming;
 using EQueue.Cli.Input;
-using EQueue.Client;
-using Option = System.CommandLine.Option;
 
 namespace EQueue.Cli.Commands;
 

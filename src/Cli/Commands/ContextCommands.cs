@@ -3,7 +3,6 @@ using EQueue.Cli.Connecting;
 using EQueue.Cli.Contexts;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;

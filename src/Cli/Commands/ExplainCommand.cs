@@ -1,7 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Connecting;
 using EQueue.Cli.Output;
-using EQueue.Client;
 
 namespace EQueue.Cli.Commands;
 

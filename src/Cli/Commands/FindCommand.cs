@@ -2,8 +2,6 @@ using System.CommandLine;
 using EQueue.Cli.Connecting;
 using EQueue.Cli.Finding;
 using EQueue.Cli.Output;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 

@@ -1,8 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Finding;
 using EQueue.Cli.Input;
-using EQueue.Client;
-using Option = System.CommandLine.Option;
 
 namespace EQueue.Cli.Commands;
 

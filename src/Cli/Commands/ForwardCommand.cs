@@ -4,8 +4,6 @@ using System.Globalization;
 using EQueue.Cli.Connecting;
 using EQueue.Cli.Consuming;
 using EQueue.Cli.Output;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 

@@ -1,8 +1,6 @@
 using System.CommandLine;
 using EQueue.Cli.Input;
-using EQueue.Client;
 using EQueue.Protocol;
-using Option = System.CommandLine.Option;
 
 namespace EQueue.Cli.Commands;
 

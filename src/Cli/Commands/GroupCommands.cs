@@ -3,7 +3,6 @@ using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Cli.Watching;
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;

@@ -5,8 +5,6 @@ using System.Text.Json;
 using EQueue.Cli.Connecting;
 using EQueue.Cli.Measuring;
 using EQueue.Cli.Output;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 

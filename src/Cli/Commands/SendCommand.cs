@@ -4,8 +4,6 @@ using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Cli.Sending;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 

@@ -2,7 +2,6 @@ using System.CommandLine;
 using System.Text;
 using EQueue.Cli.Input;
 using EQueue.Cli.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 

@@ -3,8 +3,6 @@ using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
 using EQueue.Cli.Topics;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 

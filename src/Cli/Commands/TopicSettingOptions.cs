@@ -1,6 +1,5 @@
 using System.CommandLine;
 using EQueue.Cli.Input;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;
 

@@ -3,7 +3,6 @@ using EQueue.Cli.Access;
 using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Commands;

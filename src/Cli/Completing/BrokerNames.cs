@@ -2,9 +2,7 @@ using System.CommandLine;
 using System.CommandLine.Completions;
 using EQueue.Cli.Connecting;
 using EQueue.Cli.Input;
-using EQueue.Client;
 using EQueue.Protocol;
-using Option = System.CommandLine.Option;
 
 namespace EQueue.Cli.Completing;
 

@@ -1,6 +1,5 @@
 using System.CommandLine;
 using EQueue.Cli.Contexts;
-using EQueue.Remoting;
 
 namespace EQueue.Cli.Connecting;
 

@@ -3,8 +3,6 @@ using EQueue.Cli.Access;
 using EQueue.Cli.Contexts;
 using EQueue.Cli.Input;
 using EQueue.Cli.Output;
-using EQueue.Client;
-using EQueue.Remoting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 

@@ -1,5 +1,4 @@
 using EQueue.Cli.Output;
-using EQueue.Client;
 
 namespace EQueue.Cli.Consuming;
 

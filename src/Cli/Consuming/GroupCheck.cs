@@ -1,6 +1,4 @@
 using System.Globalization;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Consuming;
 

@@ -1,6 +1,4 @@
 using EQueue.Cli.Output;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Consuming;
 

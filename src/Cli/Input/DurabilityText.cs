@@ -1,5 +1,4 @@
 using System.CommandLine;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Input;
 

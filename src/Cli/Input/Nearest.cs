@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.Cli.Input;
 
 /// <summary>Finds what a person may have meant by a word that there is not.</summary>

@@ -1,6 +1,5 @@
 using System.CommandLine.Parsing;
 using System.Globalization;
-using EQueue.Client;
 
 namespace EQueue.Cli.Input;
 

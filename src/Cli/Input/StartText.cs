@@ -1,5 +1,4 @@
 using System.CommandLine.Parsing;
-using EQueue.Client;
 
 namespace EQueue.Cli.Input;
 

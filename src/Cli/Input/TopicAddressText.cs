@@ -1,5 +1,4 @@
 using System.CommandLine.Parsing;
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Input;

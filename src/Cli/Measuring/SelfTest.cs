@@ -1,8 +1,6 @@
 using System.Buffers.Binary;
 using System.Diagnostics;
 using EQueue.Cli.Sending;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Measuring;
 

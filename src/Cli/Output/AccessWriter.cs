@@ -1,6 +1,5 @@
 using System.Text.Json;
 using EQueue.Cli.Input;
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;

@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.Text.Json;
-using EQueue.Client;
 using EQueue.MessageStore;
 
 namespace EQueue.Cli.Output;

@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.Cli.Output;
 
 /// <summary>Says on standard error, while a command waits for a broker, why it cannot be reached.

@@ -2,7 +2,6 @@ using System.Buffers;
 using System.Text;
 using System.Text.Json;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
 

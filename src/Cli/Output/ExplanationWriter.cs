@@ -1,5 +1,4 @@
 using System.Text;
-using EQueue.Client;
 
 namespace EQueue.Cli.Output;
 

@@ -1,6 +1,3 @@
-using EQueue.Client;
-using EQueue.Protocol;
-
 namespace EQueue.Cli.Output;
 
 /// <summary>Prints groups, their members and their queues.</summary>

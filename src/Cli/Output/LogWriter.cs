@@ -1,5 +1,4 @@
 using System.Text;
-using EQueue.Client;
 using EQueue.MessageStore;
 using EQueue.Protocol;
 

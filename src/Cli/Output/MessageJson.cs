@@ -1,7 +1,6 @@
 using System.Text;
 using System.Text.Json;
 using System.Text.Unicode;
-using EQueue.Client;
 
 namespace EQueue.Cli.Output;
 

@@ -1,6 +1,3 @@
-using EQueue.Client;
-using EQueue.Protocol;
-
 namespace EQueue.Cli.Output;
 
 /// <summary>What of a message is printed, byte for byte.</summary>

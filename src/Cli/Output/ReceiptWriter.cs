@@ -1,6 +1,5 @@
 using System.Text;
 using EQueue.Cli.Input;
-using EQueue.Client;
 
 namespace EQueue.Cli.Output;
 

@@ -1,5 +1,4 @@
 using System.Globalization;
-using EQueue.Client;
 using Spectre.Console;
 
 namespace EQueue.Cli.Output;

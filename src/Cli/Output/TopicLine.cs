@@ -1,6 +1,4 @@
 using System.Text.Json.Serialization;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Output;
 

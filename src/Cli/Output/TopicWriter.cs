@@ -1,6 +1,3 @@
-using EQueue.Client;
-using EQueue.Protocol;
-
 namespace EQueue.Cli.Output;
 
 /// <summary>Prints topics: rows of their queues, or one JSON object each.</summary>

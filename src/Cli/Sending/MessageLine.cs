@@ -1,7 +1,6 @@
 using System.Text;
 using System.Text.Json;
 using EQueue.Cli.Output;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Sending;
 

@@ -1,6 +1,4 @@
 using EQueue.Cli.Input;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Sending;
 

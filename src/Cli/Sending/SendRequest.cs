@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Cli.Sending;
 
 /// <summary>What <c>send</c> was asked for.</summary>

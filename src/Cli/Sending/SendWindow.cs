@@ -1,7 +1,5 @@
 using System.Threading.Channels;
 using EQueue.Cli.Output;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Sending;
 

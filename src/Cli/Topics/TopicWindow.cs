@@ -1,5 +1,4 @@
 using EQueue.Cli.Output;
-using EQueue.Protocol;
 
 namespace EQueue.Cli.Topics;
 

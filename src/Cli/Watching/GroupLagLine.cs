@@ -1,6 +1,3 @@
-using EQueue.Client;
-using EQueue.Protocol;
-
 namespace EQueue.Cli.Watching;
 
 /// <summary>How far a group is behind in one topic, over all its queues.</summary>

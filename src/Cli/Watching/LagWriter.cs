@@ -1,6 +1,5 @@
 using System.Text.Json;
 using EQueue.Cli.Output;
-using EQueue.Client;
 
 namespace EQueue.Cli.Watching;
 

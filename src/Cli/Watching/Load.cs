@@ -1,6 +1,3 @@
-using EQueue.Client;
-using EQueue.Protocol;
-
 namespace EQueue.Cli.Watching;
 
 /// <summary>What a broker, or several, held and had done at one moment.</summary>

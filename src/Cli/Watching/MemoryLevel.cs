@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.Cli.Watching;
 
 /// <summary>How full a pool of a broker's memory is.</summary>

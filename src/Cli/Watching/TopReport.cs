@@ -1,7 +1,6 @@
 using System.Globalization;
 using System.Text;
 using EQueue.Cli.Output;
-using EQueue.Client;
 
 namespace EQueue.Cli.Watching;
 

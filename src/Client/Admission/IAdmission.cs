@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>The topic whose sends wait in a line, as far as the line has to know it.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>How large batches to a topic with a bounded backlog may be.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>The sends of a topic that wait for its route or for memory: those that go on as soon as some of the route

@@ -1,5 +1,4 @@
 using System.Threading.Tasks.Sources;
-using EQueue.Protocol;
 
 namespace EQueue.Client;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>The queue that a batch goes to, as far as the batch has to know it.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>A message with memory of its own, one array, for a send that must wait before it can be encoded.</summary>

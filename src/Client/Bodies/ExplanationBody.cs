@@ -1,5 +1,4 @@
 using System.ComponentModel;
-using EQueue.Protocol;
 
 namespace EQueue.Client;
 

@@ -1,6 +1,5 @@
 using System.ComponentModel;
 using System.Text.Json.Serialization;
-using EQueue.Protocol;
 
 namespace EQueue.Client;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>Asks the broker what it knows of one message and one group, and judges it.</summary>

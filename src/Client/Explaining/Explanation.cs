@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>Why a group did or did not consume a message, with the facts that say so.</summary>

@@ -1,5 +1,4 @@
 using System.Globalization;
-using EQueue.Protocol;
 
 namespace EQueue.Client;
 

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;

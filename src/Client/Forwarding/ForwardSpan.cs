@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>Messages of one stored batch on their way to the target: done when all of them are acknowledged.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>What is sent to the target and not settled: counted, so that it can be bounded, and waited for.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <content>The run as a whole: its ticks, and how it ends.</content>

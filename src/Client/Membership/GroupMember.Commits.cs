@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <content>Commits: the application's own, and those of the loop, each broker's by itself.</content>

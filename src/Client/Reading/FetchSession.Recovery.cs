@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <content>After a failure: a new session, when there is a connection again.</content>

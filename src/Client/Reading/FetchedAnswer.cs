@@ -1,4 +1,3 @@
-using EQueue.Protocol;
 using EQueue.Remoting;
 
 namespace EQueue.Client;

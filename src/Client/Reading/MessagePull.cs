@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>Messages taken some at a time, as copies.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>The messages of one call, put into batches run by run. The usual call is one run and needs no waiting: its

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Client;
 
 /// <summary>A topic as a producer sees it: its queues, and whose turn it is.</summary>

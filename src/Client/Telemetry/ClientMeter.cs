@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.Client;

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Text;
-using EQueue.Protocol;
 
 namespace EQueue.Client;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>Tells by the key filters of sealed segments where a key is not, so that no search reads there. Blocks: for

@@ -1,4 +1,3 @@
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging;
 
 namespace EQueue.MessageStore;

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>The waiters of appends that neither the writer nor the flusher has taken yet, by the level that they wait

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>Readers that wait for new messages of a queue. An append moves the queue's watchers to the ready list; the

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>One producer: its epoch and what it stored last in each queue. Under the log's lock.</summary>

@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Runtime.InteropServices;
-using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 

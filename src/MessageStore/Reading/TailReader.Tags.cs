@@ -1,5 +1,4 @@
 using System.Buffers;
-using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 

@@ -1,7 +1,6 @@
 using System.Buffers.Binary;
 using System.Runtime.InteropServices;
 
-using EQueue.Protocol;
 
 namespace EQueue.MessageStore;
 

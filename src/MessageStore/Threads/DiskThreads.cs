@@ -75,8 +75,8 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
             ObjectDisposedException.ThrowIf(_isStopping, this);
             if (_thisSweep.Count + _nextSweep.Count >= MaxWaiting)
             {
-                throw new Protocol.EQueueException(
-                    Protocol.ErrorCode.LimitReached,
+                throw new EQueueException(
+                    ErrorCode.LimitReached,
                     $"{MaxWaiting} reads wait for the disk, the most that may: a fixed limit.");
             }
             (work.Position >= _sweep ? _thisSweep : _nextSweep).Add((work.Position, _numbers++), work);
@@ -105,7 +105,7 @@ internal sealed class DiskThreads(int count, long bytesPerSecond, Func<long> app
             Monitor.PulseAll(_gate);
         }
         foreach (DiskWork work in refused)
-            work.Refuse(new Protocol.EQueueException(Protocol.ErrorCode.ShuttingDown));
+            work.Refuse(new EQueueException(ErrorCode.ShuttingDown));
         foreach (Thread thread in threads)
             thread.Join();
     }

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>What a queue keeps. Whatever exceeds one of the bounds may go; what is not set bounds nothing.</summary>

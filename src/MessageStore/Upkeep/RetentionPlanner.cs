@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>Where a queue's start would have to be to keep its limits, and how many bytes lie before an offset. Reads

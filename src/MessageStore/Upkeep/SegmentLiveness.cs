@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>What of a sealed segment is kept: the directory of its index and the starts of the queues tell.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore;
 
 /// <summary>Moves the starts of queues: at once, by state records. The cleaner removes the files that have become

@@ -1,4 +1,4 @@
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>
 /// A moment in the life of a broker's groups: the broker's epoch in the upper half, a counter over all of its groups in

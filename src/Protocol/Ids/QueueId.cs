@@ -1,4 +1,4 @@
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>A queue inside one log: given by a state record, never reused. 0 is the log's own state.</summary>
 /// <param name="Value">0 or more.</param>

@@ -1,4 +1,6 @@
-namespace EQueue.Protocol;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
 
 /// <summary>Names one queue of a broker: its log and its id there.</summary>
 /// <remarks>Encoded as log u16, queue id u32. A queue id belongs to one log: the id alone names no queue.</remarks>

@@ -1,4 +1,4 @@
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>The place of a message in its queue: counts messages, the first is 0.</summary>
 /// <param name="Value">0 or more; <c>-1</c> stands for "none".</param>

@@ -1,4 +1,4 @@
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>The identity of a topic, which never changes: 16 random bytes, never reused, so that a topic created again
 /// is another topic.</summary>

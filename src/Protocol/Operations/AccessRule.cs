@@ -1,4 +1,6 @@
-namespace EQueue.Protocol;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
 
 /// <summary>Whether a rule lets its principal do something or keeps it from that.</summary>
 public enum RuleEffect : byte

@@ -1,4 +1,6 @@
-namespace EQueue.Protocol;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
 
 /// <summary>What happens when a topic's backlog bound is reached.</summary>
 public enum BacklogPolicy : byte

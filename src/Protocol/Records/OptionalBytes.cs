@@ -1,4 +1,4 @@
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>Bytes that may be absent: a null key is not an empty key. <c>default</c> is absent.</summary>
 public readonly ref struct OptionalBytes

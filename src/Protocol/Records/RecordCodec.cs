@@ -1,4 +1,4 @@
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>How the records of a batch are compressed: bits 0-2 of the attributes.</summary>
 public enum RecordCodec

@@ -1,4 +1,6 @@
-namespace EQueue.Protocol;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
 
 /// <summary>What goes into a record. What is not set is absent.</summary>
 public readonly ref struct RecordContent

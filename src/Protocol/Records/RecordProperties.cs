@@ -1,6 +1,7 @@
 using System.Text;
+using EQueue.Protocol;
 
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>Name-value pairs of a message, kept as the record headers they become. Names may repeat, values may be
 /// null.</summary>

@@ -1,4 +1,6 @@
-namespace EQueue.Protocol;
+using EQueue.Protocol;
+
+namespace EQueue.Client;
 
 /// <summary>One name-value pair of a record, read in place.</summary>
 public readonly ref struct RecordProperty

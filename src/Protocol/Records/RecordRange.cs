@@ -1,6 +1,6 @@
 using System.Runtime.InteropServices;
 
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>Where the parts of one record stand in the bytes of its batch: keeps no bytes, so it can be stored and
 /// read later.</summary>

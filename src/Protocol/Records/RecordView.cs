@@ -1,6 +1,7 @@
 using System.Runtime.CompilerServices;
+using EQueue.Protocol;
 
-namespace EQueue.Protocol;
+namespace EQueue.Client;
 
 /// <summary>One record, read in place. Valid as long as the batch's bytes.</summary>
 public readonly ref struct RecordView

@@ -1,4 +1,6 @@
-namespace EQueue.Remoting;
+using EQueue.Remoting;
+
+namespace EQueue.Client;
 
 /// <summary>How a client speaks TLS (1.2 and 1.3). Files are read by <see cref="Validate"/> and at each
 /// connection.</summary>

@@ -1,8 +1,9 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Threading.Channels;
+using EQueue.Remoting;
 
-namespace EQueue.Remoting;
+namespace EQueue.Client;
 
 /// <summary>A place within this process where one server listens and clients connect, without a socket.</summary>
 /// <remarks>Given to both: to <see cref="RemotingServerOptions.InMemory"/>, and to the client as its end point. A

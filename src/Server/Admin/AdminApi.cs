@@ -1,8 +1,8 @@
 using System.Text.Json.Nodes;
-using EQueue.Protocol;
 using EQueue.Server.Configuration;
 using EQueue.Server.Engine;
 using EQueue.Server.Http;
+using TopicRoutes = EQueue.Server.Http.TopicRoutes;
 
 namespace EQueue.Server.Admin;
 

@@ -1,5 +1,3 @@
-using EQueue.Client;
-
 namespace EQueue.Server.Configuration;
 
 /// <summary>Finds the name that was probably meant by one that does not exist.</summary>

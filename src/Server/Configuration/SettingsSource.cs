@@ -1,6 +1,5 @@
 using System.Text.Json;
 using EQueue.Broker;
-using EQueue.Client;
 using EQueue.MessageStore;
 
 namespace EQueue.Server.Configuration;

@@ -1,12 +1,10 @@
 using System.Net;
 using System.Net.Sockets;
 using EQueue.Broker;
-using EQueue.Cluster;
 using EQueue.MessageStore;
-using EQueue.Protocol;
-using EQueue.Remoting;
 using EQueue.Server.Configuration;
 using EQueue.Server.Security;
+using ClusterNode = EQueue.Cluster.ClusterNode;
 
 namespace EQueue.Server.Engine;
 

@@ -1,7 +1,5 @@
 using System.Text.Json;
 using System.Text.Json.Nodes;
-using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Server.Configuration;
 using Microsoft.Net.Http.Headers;
 

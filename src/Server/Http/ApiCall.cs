@@ -2,7 +2,6 @@ using System.Buffers;
 using System.Globalization;
 using System.IO.Pipelines;
 using EQueue.Broker;
-using EQueue.Client;
 using EQueue.Protocol;
 using EQueue.Server.Configuration;
 

@@ -1,5 +1,4 @@
 using System.Net;
-using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
 

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Server.Http;
 
 /// <summary>Which HTTP status stands for which error code; docs/admin-http.md has the table.</summary>

@@ -2,7 +2,6 @@ using System.Buffers;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using EQueue.Broker;
-using EQueue.Protocol;
 
 namespace EQueue.Server.Security;
 

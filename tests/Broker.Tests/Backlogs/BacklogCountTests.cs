@@ -1,4 +1,3 @@
-using EQueue.Protocol;
 using FsCheck;
 using FsCheck.Fluent;
 

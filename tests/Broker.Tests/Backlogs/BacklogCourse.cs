@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.Broker.Tests.Backlogs;
 
 /// <summary>A count of a backlog and a plain model of the same: random steps, compared whenever wanted.</summary>

@@ -1,6 +1,5 @@
 using EQueue.Broker;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Support;
 

@@ -1,5 +1,4 @@
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests.Histories;

@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using EQueue.Protocol;
 
 namespace EQueue.Client.Tests.Network;
 

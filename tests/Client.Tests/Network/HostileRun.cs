@@ -1,7 +1,6 @@
 using System.Buffers.Binary;
 using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests.Network;

@@ -1,6 +1,5 @@
 using System.Buffers.Binary;
 using System.Diagnostics;
-using EQueue.Protocol;
 
 namespace EQueue.Client.Tests.Network;
 

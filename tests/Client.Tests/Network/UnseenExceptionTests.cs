@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
-using EQueue.Protocol;
 
 namespace EQueue.Client.Tests.Network;
 

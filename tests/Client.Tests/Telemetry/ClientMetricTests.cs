@@ -1,5 +1,4 @@
 using System.Diagnostics.Metrics;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Client.Tests;

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using EQueue.Protocol;
 
 namespace EQueue.Client.Tests;
 

@@ -2,7 +2,6 @@ using System.Text;
 using System.Text.Json;
 using EQueue.Broker;
 using EQueue.Cli.Tests;
-using EQueue.Client;
 using EQueue.Cluster.Etcd;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.MessageStore;

@@ -1,6 +1,4 @@
 using System.Buffers.Binary;
-using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Cluster.Tests;

@@ -1,5 +1,4 @@
 using EQueue.Broker;
-using EQueue.Client;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.MessageStore;
 using EQueue.Replication;

@@ -1,8 +1,6 @@
 using System.Text;
-using EQueue.Client;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 
 namespace EQueue.Cluster.Tests;
 

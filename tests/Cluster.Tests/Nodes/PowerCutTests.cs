@@ -1,4 +1,3 @@
-using EQueue.Client;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.MessageStore;
 using EQueue.Support;

@@ -1,5 +1,4 @@
 using System.Runtime.Versioning;
-using EQueue.Client;
 using EQueue.Cluster.Etcd;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.Protocol;

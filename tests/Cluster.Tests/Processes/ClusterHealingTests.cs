@@ -1,6 +1,4 @@
-using EQueue.Client;
 using EQueue.Cluster.Tests.Etcd;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Cluster.Tests;

@@ -1,5 +1,4 @@
 using System.Net;
-using EQueue.Client;
 using EQueue.Cluster.Etcd;
 using EQueue.Cluster.Tests.Etcd;
 using EQueue.Replication;

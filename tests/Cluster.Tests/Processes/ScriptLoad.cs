@@ -1,7 +1,5 @@
 using System.Buffers.Binary;
 using System.Collections.Concurrent;
-using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.Cluster.Tests;

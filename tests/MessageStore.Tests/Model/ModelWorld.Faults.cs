@@ -1,4 +1,3 @@
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.MessageStore.Tests;

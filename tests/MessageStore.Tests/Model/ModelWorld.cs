@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using EQueue.Protocol;
 using EQueue.Support;
 using Microsoft.Extensions.Logging.Abstractions;
 

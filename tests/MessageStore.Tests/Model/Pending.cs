@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>An answer that is awaited: it vouches for the entries before <see cref="EndIndex"/>.</summary>

@@ -1,5 +1,3 @@
-using EQueue.Protocol;
-
 namespace EQueue.MessageStore.Tests;
 
 /// <summary>The files that a leader gives to others.</summary>

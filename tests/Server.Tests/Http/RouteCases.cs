@@ -1,5 +1,4 @@
 using System.Text.Json.Nodes;
-using EQueue.Protocol;
 
 namespace EQueue.Server.Tests.Http;
 

@@ -1,7 +1,6 @@
 using System.Text;
 using System.Text.Json.Nodes;
 using EQueue.Broker;
-using EQueue.Protocol;
 using EQueue.Server.Security;
 using EQueue.Support;
 

@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Support.Stores;

@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

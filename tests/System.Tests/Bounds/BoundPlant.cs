@@ -1,5 +1,4 @@
 using System.Buffers;
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.System.Tests.Bounds;

@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Globalization;
 using System.Text;
-using EQueue.Client;
 
 namespace EQueue.System.Tests.Bounds;
 

@@ -1,6 +1,4 @@
 using System.Diagnostics;
-using EQueue.Client;
-using EQueue.Protocol;
 using EQueue.Support;
 
 namespace EQueue.System.Tests;

@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.Text;
-using EQueue.Client;
 using EQueue.Protocol;
 using EQueue.Support;
 

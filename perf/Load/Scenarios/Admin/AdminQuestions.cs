@@ -1,6 +1,3 @@
-using EQueue.Client;
-using EQueue.Protocol;
-
 namespace EQueue.Load.Scenarios;
 
 /// <summary>What one who administers asks over HTTP and over the port of the clients. Every answer is looked at.</summary>

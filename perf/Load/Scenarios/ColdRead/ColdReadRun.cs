@@ -5,7 +5,6 @@ using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

@@ -1,8 +1,6 @@
-using EQueue.Client;
 using EQueue.Load.Consuming;
 using EQueue.Load.Limit;
 using EQueue.Load.Measuring;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

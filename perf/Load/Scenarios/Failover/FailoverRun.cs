@@ -1,11 +1,9 @@
-using EQueue.Client;
 using EQueue.Load.Clusters;
 using EQueue.Load.Consuming;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

@@ -1,11 +1,9 @@
 using System.Text;
 using System.Text.Json;
-using EQueue.Client;
 using EQueue.Load.Consuming;
 using EQueue.Load.Measuring;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

@@ -1,7 +1,6 @@
 using EQueue.Load.Measuring;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

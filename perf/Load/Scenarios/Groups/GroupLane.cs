@@ -1,7 +1,5 @@
-using EQueue.Client;
 using EQueue.Load.Consuming;
 using EQueue.Load.Measuring;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

@@ -1,5 +1,4 @@
 using EQueue.Broker;
-using EQueue.Client;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 

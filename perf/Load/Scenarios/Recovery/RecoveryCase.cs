@@ -1,9 +1,7 @@
-using EQueue.Client;
 using EQueue.Load.Limit;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;
 using EQueue.Load.Sending;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

@@ -1,6 +1,5 @@
 using EQueue.Load.Measuring;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 
 namespace EQueue.Load.Scenarios;
 

@@ -3,7 +3,6 @@ using EQueue.Load.Consuming;
 using EQueue.Load.Measuring;
 using EQueue.Load.Roles;
 using EQueue.MessageStore;
-using EQueue.Protocol;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Load.Scenarios;

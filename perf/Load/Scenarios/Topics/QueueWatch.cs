@@ -1,5 +1,4 @@
 using System.Net;
-using EQueue.Client;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using Microsoft.Extensions.Logging.Abstractions;

@@ -1,5 +1,4 @@
 using System.Globalization;
-using EQueue.Client;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
 using EQueue.Load.Roles;

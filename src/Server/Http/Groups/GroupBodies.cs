@@ -1,5 +1,4 @@
 using System.ComponentModel;
-using EQueue.Client;
 
 namespace EQueue.Server.Http;
 

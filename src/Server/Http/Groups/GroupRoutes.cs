@@ -1,4 +1,3 @@
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;

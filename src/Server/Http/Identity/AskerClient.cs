@@ -1,6 +1,4 @@
-using EQueue.Client;
 using EQueue.Protocol;
-using EQueue.Remoting;
 
 namespace EQueue.Server.Http;
 

@@ -1,5 +1,4 @@
 using EQueue.Protocol;
-using EQueue.Remoting;
 
 namespace EQueue.Server.Http;
 

@@ -1,5 +1,4 @@
 using System.ComponentModel;
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;

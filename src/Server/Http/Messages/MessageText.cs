@@ -1,7 +1,5 @@
 using System.Buffers;
 using System.Text;
-using EQueue.Client;
-using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
 

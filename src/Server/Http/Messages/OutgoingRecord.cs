@@ -1,5 +1,4 @@
 using System.Text;
-using EQueue.Client;
 using EQueue.Protocol;
 
 namespace EQueue.Server.Http;
