@@ -1,7 +1,6 @@
 // Prints the messages of a topic as a member of a group, until Ctrl-C or SIGTERM: Consumer [ADDRESS] [TOPIC] [GROUP].
 // Start it several times: the members share the topic's queues, and each message goes to one of them.
 using System.Runtime.InteropServices;
-using System.Text;
 using EQueue.Client;
 
 string address = args.ElementAtOrDefault(0) ?? "localhost:9490";
@@ -19,7 +18,7 @@ try
 {
     // A message counts as processed when the loop asks for the next one; a lost connection comes back by itself.
     await foreach (ReceivedMessage message in consumer.ReadAllAsync(stop.Token))
-        Console.WriteLine($"{message.KeyText ?? "-"}\t{Encoding.UTF8.GetString(message.Body.Span)}");
+        Console.WriteLine($"{message.KeyText ?? "-"}\t{message.BodyText}");
 }
 catch (OperationCanceledException) when (stop.IsCancellationRequested)
 {

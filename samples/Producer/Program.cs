@@ -15,7 +15,7 @@ int failures = 0;
 while (await Console.In.ReadLineAsync() is { } line)
 {
     (string? key, string body) = Split(line);
-    underWay.Enqueue(producer.SendAsync(topic, System.Text.Encoding.UTF8.GetBytes(body).AsMemory(), key).AsTask());
+    underWay.Enqueue(producer.SendAsync(topic, body, key).AsTask());
     if (underWay.Count >= 1000) await ReportAsync(underWay.Dequeue());
 }
 

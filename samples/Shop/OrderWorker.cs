@@ -1,4 +1,3 @@
-using System.Text;
 using EQueue.Client;
 
 namespace EQueue.Shop;
@@ -18,7 +17,7 @@ internal sealed class OrderWorker(EQueueClient client, Shipping shipping, ILogge
             {
                 // Asked to stop, the loop ends behind the order in hand, which counts as done.
                 await foreach (ReceivedMessage message in consumer.ReadAllAsync(stoppingToken))
-                    await shipping.ShipAsync(Encoding.UTF8.GetString(message.Body.Span));
+                    await shipping.ShipAsync(message.BodyText ?? "");
             }
             catch (OperationCanceledException) when (stoppingToken.IsCancellationRequested)
             {

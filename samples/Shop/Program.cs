@@ -1,6 +1,5 @@
 // A shop as a service: POST /orders/ID sends an order, three workers share the orders and ship each once:
 // Shop [--Broker ADDRESS] [--Shipped FILE] [--urls http://127.0.0.1:8080]. Stop it with Ctrl-C or SIGTERM at any time.
-using System.Text;
 using EQueue.Client;
 using EQueue.Shop;
 
@@ -36,7 +35,7 @@ app.MapPost("/orders/{id}", static async (string id, Producer producer, IHostApp
         () => patience.CancelAfter(TimeSpan.FromSeconds(1)));
     try
     {
-        await producer.SendAsync("orders", Encoding.UTF8.GetBytes(id).AsMemory(), key: id).AsTask()
+        await producer.SendAsync("orders", id, key: id).AsTask()
             .WaitAsync(patience.Token);
         return Results.Accepted();
     }

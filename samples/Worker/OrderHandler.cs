@@ -1,4 +1,3 @@
-using System.Text;
 using EQueue.Client;
 
 namespace Worker;
@@ -8,7 +7,7 @@ internal sealed class OrderHandler
 {
     public async Task HandleAsync(ReceivedMessage message, CancellationToken cancellationToken)
     {
-        string order = Encoding.UTF8.GetString(message.Body.Span);
+        string order = message.BodyText ?? "";
         if (order.StartsWith("fail", StringComparison.Ordinal))
             throw new InvalidOperationException($"'{order}' cannot be handled");
         await Console.Out.WriteLineAsync($"handled {order}".AsMemory(), cancellationToken);

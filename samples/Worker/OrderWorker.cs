@@ -53,7 +53,7 @@ internal sealed class OrderWorker(
         foreach (RecordProperty property in message.Properties)
             properties.Add(property);
         properties.Add("dead.reason", reason.Message);
-        properties.Add("dead.from", $"{message.Topic}/{message.Queue}/{message.Offset.Value}");
+        properties.Add("dead.from", message.Place.ToString());
         await deadLetters.SendAsync(options.DeadLetters, ContentOf(message, properties));
     }
 
