@@ -2,8 +2,8 @@ namespace EQueue.Broker;
 
 /// <summary>Ends waits: one timer for all of them, ticking only while a caller waits.</summary>
 /// <remarks>
-/// Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late. While no wait is
-/// about to end the timer ticks one time in ten, so that a parked request costs next to nothing. The clock counts
+/// Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late. The timer rings
+/// when the next wait ends, and each 400 ms at least, so that a parked request costs next to nothing. The clock counts
 /// only time in which the wheel turned: a gap of more than <see cref="LongestGap"/> between two turns is a pause of
 /// this process or its machine, and no wait ends for that.
 /// </remarks>
@@ -12,8 +12,8 @@ internal sealed class DeadlineWheel<T> : IDisposable
 {
     private const int SlotCount = 512;
 
-    /// <summary>Ticks from one turn to the next while no wait is about to end.</summary>
-    private const int SlowTicks = 10;
+    /// <summary>Ticks from one turn to the next at most, well below <see cref="LongestGap"/>.</summary>
+    private const int MostTicks = 20;
 
     private static readonly TimeSpan Tick = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan LongestGap = TimeSpan.FromSeconds(1);
@@ -27,9 +27,9 @@ internal sealed class DeadlineWheel<T> : IDisposable
     private TimeSpan _lastTurn;
     private TimeSpan _paused;
     private long _lastTick;
+    private long _nextTick;
     private int _count;
     private bool _isTicking;
-    private bool _isSlow;
     private bool _isDisposed;
 
     /// <param name="time">Measures the waits.</param>
@@ -64,20 +64,19 @@ internal sealed class DeadlineWheel<T> : IDisposable
                 return;
             Unlink(waiter);
             _count++;
-            bool isStarting = !_isTicking;
-            if (isStarting)
+            if (!_isTicking)
             {
                 _isTicking = true;
                 _lastTurn = _time.GetElapsedTime(_started);
                 _lastTick = (_lastTurn - _paused).Ticks / Tick.Ticks;
+                _nextTick = long.MaxValue;
             }
 
             DeadlinePlace place = waiter.Place;
             long now = Clock().Ticks / Tick.Ticks;
             place.DueTick = now + 1 + (long)(wait / Tick);
-            bool isSoon = place.DueTick <= now + SlowTicks + 1;
-            if (isStarting || (_isSlow && isSoon))
-                SetPace(!isSoon);
+            if (place.DueTick < _nextTick)
+                RingAt(Math.Min(place.DueTick, now + MostTicks), now);
             place.Slot = (int)(place.DueTick % SlotCount);
             place.Previous = null;
             place.Next = _slots[place.Slot];
@@ -87,14 +86,12 @@ internal sealed class DeadlineWheel<T> : IDisposable
         }
     }
 
-    /// <summary>Takes a waiter out; does nothing when it is not in the wheel.</summary>
+    /// <summary>Takes a waiter out; does nothing when it is not in the wheel. The timer that rings for it next finds
+    /// nothing and rests: a wait that is ended a thousand times a second touches no timer.</summary>
     public void Remove(T waiter)
     {
         lock (_gate)
-        {
             Unlink(waiter);
-            RestIfEmpty();
-        }
     }
 
     public void Dispose()
@@ -126,9 +123,11 @@ internal sealed class DeadlineWheel<T> : IDisposable
             for (long tick = from; tick <= now; tick++)
                 CollectDue((int)(tick % SlotCount), now, due);
             _lastTick = Math.Max(_lastTick, now);
-            if (_isTicking && !_isDisposed && HasSoon(now) == _isSlow)
-                SetPace(!_isSlow);
-            RestIfEmpty();
+            _isTicking = _count > 0 && !_isDisposed;
+            if (_isTicking)
+                RingAt(NextTick(now), now);
+            else
+                _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
 
         foreach (T waiter in due)
@@ -151,31 +150,20 @@ internal sealed class DeadlineWheel<T> : IDisposable
         }
     }
 
-    /// <summary>Whether a wait may end before a slow tick and the one behind it.</summary>
-    private bool HasSoon(long now)
+    /// <summary>The next tick at which a wait may end, or at which the wheel is to turn all the same.</summary>
+    private long NextTick(long now)
     {
-        for (long tick = now + 1; tick <= now + SlowTicks + 1; tick++)
-        {
-            if (_slots[tick % SlotCount] is not null)
-                return true;
-        }
-
-        return false;
+        long tick = now + 1;
+        while (tick < now + MostTicks && _slots[tick % SlotCount] is null)
+            tick++;
+        return tick;
     }
 
-    private void SetPace(bool isSlow)
+    private void RingAt(long tick, long now)
     {
-        _isSlow = isSlow;
-        TimeSpan period = isSlow ? Tick * SlowTicks : Tick;
-        _timer.Change(period, period);
-    }
-
-    private void RestIfEmpty()
-    {
-        if (_count > 0 || _isDisposed)
-            return;
-        _isTicking = false;
-        _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _nextTick = tick;
+        TimeSpan wait = Tick * (tick - now);
+        _timer.Change(wait, wait);
     }
 
     private void Unlink(IDeadline waiter)
