@@ -91,8 +91,10 @@ public sealed partial class ReadmeTests
     {
         string source = Unspaced(File.ReadAllText(
             Path.Combine(ProgramFiles.Root, "tests", "System.Tests", "ReadmeTests.cs")));
-        string example = DocumentFile.Read("README.md").Block("example").Text
-            .Replace("\"localhost:9490\"", "address", StringComparison.Ordinal);
+        const string Using = "using EQueue.Client;";
+        string example = DocumentFile.Read("README.md").Block("example").Text.TrimStart();
+        Assert.StartsWith(Using, example, StringComparison.Ordinal);
+        example = example[Using.Length..].Replace("\"localhost:9490\"", "address", StringComparison.Ordinal);
         Assert.Contains(Unspaced(example), source, StringComparison.Ordinal);
     }
 

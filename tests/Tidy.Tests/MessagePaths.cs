@@ -55,7 +55,7 @@ internal static partial class MessagePaths
     private static bool Names(string code, string name) => Regex.IsMatch(code, $@"\b{Regex.Escape(name)}\b");
 
     [GeneratedRegex(
-        @"^\*\*(?<name>[^*\n]+)\*\*\n\n\| file \| through \| what happens \|\n\|[-|]+\|\n(?<rows>(\|.*\n)+)",
+        @"^\*\*(?<name>[^*\n]+)\*\*[^\n]*\n\n\| file \| through \| what happens \|\n\|[-|]+\|\n(?<rows>(\|.*\n)+)",
         RegexOptions.Multiline | RegexOptions.ExplicitCapture)]
     private static partial Regex WayPattern();
 

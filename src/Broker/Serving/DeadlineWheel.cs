@@ -13,7 +13,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
     private const int SlotCount = 512;
 
     /// <summary>Ticks from one turn to the next at most, well below <see cref="LongestGap"/>.</summary>
-    private const int MostTicks = 20;
+    private const int SlowTicks = 20;
 
     private static readonly TimeSpan Tick = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan LongestGap = TimeSpan.FromSeconds(1);
@@ -76,7 +76,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
             long now = Clock().Ticks / Tick.Ticks;
             place.DueTick = now + 1 + (long)(wait / Tick);
             if (place.DueTick < _nextTick)
-                RingAt(Math.Min(place.DueTick, now + MostTicks), now);
+                RingAt(Math.Min(place.DueTick, now + SlowTicks), now);
             place.Slot = (int)(place.DueTick % SlotCount);
             place.Previous = null;
             place.Next = _slots[place.Slot];
@@ -154,7 +154,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
     private long NextTick(long now)
     {
         long tick = now + 1;
-        while (tick < now + MostTicks && _slots[tick % SlotCount] is null)
+        while (tick < now + SlowTicks && _slots[tick % SlotCount] is null)
             tick++;
         return tick;
     }

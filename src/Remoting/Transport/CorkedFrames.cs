@@ -2,10 +2,8 @@ using System.Diagnostics;
 
 namespace EQueue.Remoting;
 
-/// <summary>Small frames that a receive loop holds back while it handles what came together, to leave
-/// together.</summary>
-/// <remarks>The thread that has corked adds, without a lock; corking and taking are done under the sender's
-/// gate.</remarks>
+/// <summary>Small frames that a receive loop holds back while it handles what came, to leave together.</summary>
+/// <remarks>The corking thread adds without a lock; corking and taking are done under the sender's gate.</remarks>
 internal sealed class CorkedFrames
 {
     private readonly FrameQueue _frames = new();

@@ -3,8 +3,7 @@ using System.Runtime.CompilerServices;
 
 namespace EQueue.Remoting;
 
-/// <summary>Queues frames and writes them to a wire: the sending thread takes along everything that is
-/// queued.</summary>
+/// <summary>Queues frames and writes them to a wire: the sending thread takes along all that is queued.</summary>
 /// <remarks>
 /// <para>Thread-safe. One drain runs at a time, on the thread that started it for two rounds or until the wire is full,
 /// on the thread pool or one of the poller's afterwards. The queue is bounded by its users, who wait for
