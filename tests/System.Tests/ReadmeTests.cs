@@ -103,7 +103,7 @@ public sealed partial class ReadmeTests
     {
         await using var client = new EQueueClient(address);
         await using Producer producer = client.CreateProducer();
-        SendReceipt receipt = await producer.SendAsync("orders", "one coffee"u8, key: "customer-7", tag: "paid");
+        SendReceipt receipt = await producer.SendAsync("orders", "one coffee", key: "customer-7", tag: "paid");
 
         await using Consumer consumer = client.CreateConsumer(group: "billing", topics: ["orders"]);
         await foreach (ReceivedMessage message in consumer.ReadAllAsync(cancellationToken))

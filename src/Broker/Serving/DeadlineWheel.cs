@@ -126,7 +126,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
             _isTicking = _count > 0 && !_isDisposed;
             if (_isTicking)
                 RingAt(NextTick(now), now);
-            else
+            else if (!_isDisposed)
                 _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
 

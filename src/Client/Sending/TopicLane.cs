@@ -102,6 +102,8 @@ internal sealed class TopicLane : IAdmission
     public int TryAppendRun(ReadOnlySpan<Message> messages, BatchReceipt? receipt, out Awaitable awaitable)
     {
         awaitable = default;
+        // What no batch takes is not looked at: the rest of a long call would be, once for each batch.
+        messages = messages[..Math.Min(messages.Length, SendBatch.MaxRecords)];
         string? key = messages[0].Key;
         while (Volatile.Read(ref _routes) is { } routes)
         {

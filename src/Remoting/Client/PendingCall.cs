@@ -113,6 +113,8 @@ internal sealed class PendingCall(byte[] cells, int start)
         ending = new InFlightRing.Ending(_sink ?? this, _sinkToken, _watch);
         if (_sink is not null)
             _sink = null;
+        if (_watch is not null)
+            _watch = null;
         return true;
     }
 

@@ -206,6 +206,7 @@ public sealed class FrameConnection : Connection
                 if (handling.IsCompletedSuccessfully && Sender.IsWritable)
                     continue;
                 await PauseAsync(handling).ConfigureAwait(false);
+                Sender.Cork(); // By the thread that continues the loop, which need not be the one that ended the pause.
             }
 
             Watching.Partial.Note(_reader.HasUnread, hasFrame);
@@ -251,7 +252,6 @@ public sealed class FrameConnection : Connection
         _isInHandler = false;
         await Sender.WhenWritable().ConfigureAwait(false);
         Watching.Resume();
-        Sender.Cork();
     }
 
     private void SendPing(uint correlationId, FrameFlags flags, bool inline)
