@@ -16,7 +16,7 @@ public sealed class FanoutTests
 
         LoadProgram.Outcome outcome = await program.RunAsync(
             "fanout", "--part", part, "--consumers", $"{subscribers}", "--size", "1000", "--messages", "3000",
-            "--repeat", "1", "--json", "fanout.json", "--curves", "curves");
+            "--repeat", "1", "--warmup", "0.5", "--json", "fanout.json", "--curves", "curves");
 
         Assert.True(outcome.ExitCode == LoadExit.Ok, outcome.ToString());
         JsonElement row = Assert.Single(program.ReadJson("fanout.json").GetProperty("rows").EnumerateArray());
@@ -51,7 +51,7 @@ public sealed class FanoutTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, "fanout", "--part", "direct", "--consumers", "2", "--messages", "1000", "--repeat", "1",
+            LoadExit.WrongData, "fanout", "--part", "direct", "--consumers", "2", "--messages", "1000", "--repeat", "1", "--warmup", "0.5",
             "--inject", "duplicate");
 
         JsonElement row = rows[0];

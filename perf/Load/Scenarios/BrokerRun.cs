@@ -110,10 +110,7 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         if (plan.ConnectAtATime is not null)
             await ConnectAsync(figures, producer, consumer, cancellationToken);
         if (plan.Warmup > 0)
-        {
-            SendResult warm = await SendWithOthersAsync(producer, new SendOrder(plan.Warmup, null, plan.Rate), cancellationToken);
-            await ExpectAsync(consumer, warm, cancellationToken);
-        }
+            await WarmUpAsync(producer, consumer, cancellationToken);
 
         if (BeforeCounting is not null)
             await BeforeCounting(cancellationToken);
@@ -164,6 +161,24 @@ internal sealed class BrokerRun(LoadSession session, RunPlan plan) : IAsyncDispo
         await CheckFilesAsync(figures, sent.SentInAll.Sum(), cancellationToken);
         AddNotes(figures);
         return figures;
+    }
+
+    /// <summary>The same load for a while. Where it is paced, a first half ends as the stretch that counts begins: what
+    /// the roles do then is compiled in the second half, not among messages whose latency counts.</summary>
+    private async Task WarmUpAsync(RoleProcess producer, RoleProcess? consumer, CancellationToken cancellationToken)
+    {
+        double seconds = plan.Warmup;
+        if (plan.Rate is not null)
+        {
+            seconds /= 2;
+            SendResult first = await SendAsync(producer, new SendOrder(seconds, null, plan.Rate), cancellationToken);
+            await ExpectAsync(consumer, first, cancellationToken);
+            if (consumer is not null)
+                await consumer.CallAsync<ProcessFigures>("measure", null, cancellationToken);
+        }
+
+        SendResult warm = await SendWithOthersAsync(producer, new SendOrder(seconds, null, plan.Rate), cancellationToken);
+        await ExpectAsync(consumer, warm, cancellationToken);
     }
 
     /// <summary>A message of each producer, a few producers at a time.</summary>

@@ -55,7 +55,7 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
     {
         EtcdProcess.SkipWithoutEtcd();
         int first = LongRun.Setting("EQUEUE_CLUSTER_SEED", 1);
-        int runs = LongRun.Setting("EQUEUE_CLUSTER_RUNS", 3);
+        int runs = LongRun.Setting("EQUEUE_CLUSTER_RUNS", 2);
         for (int seed = first; seed < first + runs; seed++)
             await RunAsync(seed, LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 15));
     }

@@ -4,10 +4,16 @@ namespace EQueue.Load.Scenarios;
 /// <param name="Part">Which curve it is a point of.</param>
 /// <param name="Subscribers">Each of them gets every message.</param>
 /// <param name="IsProxied">They read from a second broker, to which <c>equeue forward</c> sends on.</param>
-/// <param name="WarmMessages">Sent and received before those that count.</param>
+/// <param name="Warmup">For so many seconds at least, rounds of messages are sent and received before those that count:
+/// the roles compile what a process that has run for a while has compiled long ago.</param>
 internal sealed record FanoutPlan(
-    string Part, int Subscribers, int Size, int Messages, bool IsProxied, int Queues, FlushMode Flush, int WarmMessages)
+    string Part, int Subscribers, int Size, int Messages, bool IsProxied, int Queues, FlushMode Flush, double Warmup)
 {
+    private const int RoundMessages = 10_000;
+
+    /// <summary>Messages of a round of the warm-up.</summary>
+    public int WarmMessages => Math.Min(RoundMessages, Messages);
+
     /// <summary>Messages under way.</summary>
     public int InFlight => RunPlan.InFlightFor(Size, SendApi.Message);
 
@@ -25,7 +31,7 @@ internal sealed record FanoutPlan(
         ("api", "message"),
         ("flush", Flush.ToString().ToLowerInvariant()),
         ("inFlight", InFlight),
-        ("warmMessages", WarmMessages),
+        ("warmup", Warmup),
         ("repeat", repeat),
         ("seed", options.Seed),
     ];

@@ -60,12 +60,11 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
     private async Task<Figures> MeasureAsync(
         RunBroker source, RoleProcess producer, RoleProcess[] subscribers, CancellationToken cancellationToken)
     {
-        SendResult warm = await SendAsync(producer, plan.WarmMessages, cancellationToken);
-        await ExpectAsync(subscribers, warm, cancellationToken);
+        long warmed = await WarmUpAsync(producer, subscribers, cancellationToken);
         ProcessFigures[] starts = await Task.WhenAll(subscribers.Select(
             each => each.CallAsync<ProcessFigures>("measure", null, cancellationToken)));
         BrokerStats brokerStart = await source.ReadStatsAsync(cancellationToken);
-        Task<ExpectResult[]> expecting = ExpectAsync(subscribers, plan.WarmMessages + plan.Messages, cancellationToken);
+        Task<ExpectResult[]> expecting = ExpectAsync(subscribers, warmed + plan.Messages, cancellationToken);
         SendResult sent = await SendAsync(producer, plan.Messages, cancellationToken);
         ExpectResult[] consumed = await expecting;
         BrokerStats brokerEnd = await source.ReadStatsAsync(cancellationToken);
@@ -86,6 +85,21 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
         await RunBroker.CheckFilesAsync(
             [source], figures, sent.SentInAll.Sum(), session.Options.Faults, cancellationToken);
         return figures;
+    }
+
+    /// <returns>How many messages that took.</returns>
+    private async Task<long> WarmUpAsync(
+        RoleProcess producer, RoleProcess[] subscribers, CancellationToken cancellationToken)
+    {
+        long endNs = Clock.NowNs + (long)(plan.Warmup * 1e9);
+        SendResult warm;
+        do
+        {
+            warm = await SendAsync(producer, plan.WarmMessages, cancellationToken);
+            await ExpectAsync(subscribers, warm.SentInAll.Sum(), cancellationToken);
+        }
+        while (Clock.NowNs < endNs);
+        return warm.SentInAll.Sum();
     }
 
     /// <summary>Rates from the first send to the end, and those of windows of messages.</summary>
@@ -135,10 +149,6 @@ internal sealed class FanoutRun(LoadSession session, FanoutPlan plan) : IAsyncDi
     private static Task<SendResult> SendAsync(
         RoleProcess producer, long messages, CancellationToken cancellationToken) =>
         producer.CallAsync<SendResult>("send", new SendOrder(0, [messages], null), cancellationToken);
-
-    private static Task<ExpectResult[]> ExpectAsync(
-        RoleProcess[] subscribers, SendResult sent, CancellationToken cancellationToken) =>
-        ExpectAsync(subscribers, sent.SentInAll.Sum(), cancellationToken);
 
     private static Task<ExpectResult[]> ExpectAsync(
         RoleProcess[] subscribers, long total, CancellationToken cancellationToken) =>

@@ -13,7 +13,7 @@ internal sealed class FanoutScenario : IScenario
     private const string Proxy = "proxy";
     private const int StandardSize = 2000;
     private const int StandardMessages = 100_000;
-    private const int StandardWarm = 10_000;
+    private const double StandardWarmup = 5;
     private const int StandardRepeat = 3;
     private const string RestNote = "this scenario does not measure it";
 
@@ -30,7 +30,7 @@ internal sealed class FanoutScenario : IScenario
 
     public LoadFlags Flags =>
         LoadFlags.Sizes | LoadFlags.Consumers | LoadFlags.Queues | LoadFlags.Messages | LoadFlags.Repeat
-        | LoadFlags.Flush | LoadFlags.Curves;
+        | LoadFlags.Warmup | LoadFlags.Flush | LoadFlags.Curves;
 
     public IReadOnlyList<string> Parts => AllParts;
 
@@ -60,7 +60,7 @@ internal sealed class FanoutScenario : IScenario
                 : part == Numbers ? VariedMessages : [StandardMessages]
             select new FanoutPlan(
                 part, subscribers, size, messages, isProxied, options.Queues ?? 1, options.Flush ?? FlushMode.Async,
-                Math.Min(StandardWarm, messages));
+                options.Warmup ?? StandardWarmup);
     }
 
     private static async Task MeasureAsync(LoadSession session, FanoutPlan plan, CancellationToken cancellationToken)
