@@ -144,7 +144,8 @@ int main(int argc, char **argv)
     }
     if (proxy_process != 0)
         kill(proxy_process, SIGKILL);
-    printf("{\"subscribers\":%d,\"messages\":%ld,\"size\":%d,\"proxy\":%s,\"consumePerSecond\":%.0f,\"subscribersPerSecond\":%.0f}\n",
-        subscribers, messages, size, is_proxied ? "true" : "false", slowest, sum);
+    printf("{\"subscribers\":%d,\"messages\":%ld,\"size\":%d,\"proxy\":%s,", subscribers, messages, size,
+        is_proxied ? "true" : "false");
+    printf("\"consumePerSecond\":%.0f,\"subscribersPerSecond\":%.0f}\n", slowest, sum);
     return 0;
 }

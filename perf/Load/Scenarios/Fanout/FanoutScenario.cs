@@ -13,7 +13,7 @@ internal sealed class FanoutScenario : IScenario
     private const string Proxy = "proxy";
     private const int StandardSize = 2000;
     private const int StandardMessages = 100_000;
-    private const double StandardWarmup = 5;
+    private const double StandardWarmup = 12;
     private const int StandardRepeat = 3;
     private const string RestNote = "this scenario does not measure it";
 

@@ -22,7 +22,7 @@ internal sealed class TinyMessagesScenario : IScenario
     private const int Bound = 128;
     private const int MessagesOfBlocked = 200;
     private const double StandardSeconds = 3;
-    private const double StandardWarmup = 1;
+    private const double StandardWarmup = 5;
 
     /// <summary>Topics, and consumers, that very many producers share.</summary>
     private const int TopicsOfMany = 4;
