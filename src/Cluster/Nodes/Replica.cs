@@ -33,7 +33,7 @@ internal sealed partial class Replica : IReplicaActions, IAsyncDisposable
     public Replica(ReplicaSetup setup, ReplicaFiles files)
     {
         _setup = setup;
-        _directory = new ReplicaDirectory(setup, files, Fail);
+        _directory = new ReplicaDirectory(setup.Files, files, setup.Logger, setup.Time, Fail);
         _view = new ReplicaLogView(_directory.Lock, setup.Room);
         _view.Follow(files);
         _loop = new ReplicaLoop("equeue-replica", Tick, Fail);

@@ -1,6 +1,7 @@
 using EQueue.MessageStore;
 using EQueue.Protocol;
 using EQueue.Replication;
+using Microsoft.Extensions.Logging;
 
 namespace EQueue.Cluster;
 
@@ -8,20 +9,26 @@ namespace EQueue.Cluster;
 /// follows; while it leads the store has it, but for the note with the record.</summary>
 internal sealed class ReplicaDirectory : IDisposable
 {
-    private readonly ReplicaSetup _setup;
+    private readonly ReplicaFilesOptions _options;
+    private readonly ILogger _logger;
+    private readonly TimeProvider _time;
     private readonly Action<Exception> _failed;
     private readonly Lock _soonLock = new();
     private ReplicaNoteFile? _note;
     private ReplicaRecord? _unwritten;
     private ReplicaRecord? _later;
     private Task _writing = Task.CompletedTask;
+    private bool _isWriting;
     private volatile bool _hasEnded;
 
-    /// <param name="setup">Where it is.</param>
+    /// <param name="options">Where it is.</param>
     /// <param name="files">The directory's from here on.</param>
+    /// <param name="logger">For what is found when the files are opened again.</param>
+    /// <param name="time">For the pace of notes.</param>
     /// <param name="failed">Told that a record could not be written, on a thread of the pool.</param>
-    public ReplicaDirectory(ReplicaSetup setup, ReplicaFiles files, Action<Exception> failed) =>
-        (_setup, Files, _failed) = (setup, files, failed);
+    public ReplicaDirectory(
+        ReplicaFilesOptions options, ReplicaFiles files, ILogger logger, TimeProvider time, Action<Exception> failed) =>
+        (_options, Files, _logger, _time, _failed) = (options, files, logger, time, failed);
 
     /// <summary>Held while the files are used.</summary>
     public Lock Lock { get; } = new();
@@ -34,7 +41,7 @@ internal sealed class ReplicaDirectory : IDisposable
     {
         lock (Lock)
         {
-            _later = null; // older
+            _ = TakeLater(); // older
             _unwritten = record;
             WriteRecord();
         }
@@ -43,11 +50,13 @@ internal sealed class ReplicaDirectory : IDisposable
     /// <summary>Has a record written on a thread of the pool; of several the newest counts.</summary>
     public void PersistSoon(ReplicaRecord record)
     {
-        Volatile.Write(ref _later, record);
         lock (_soonLock)
         {
-            if (_writing.IsCompleted)
-                _writing = Task.Run(WriteLater);
+            _later = record;
+            if (_isWriting)
+                return;
+            _isWriting = true;
+            _writing = Task.Run(WriteLater);
         }
     }
 
@@ -65,7 +74,7 @@ internal sealed class ReplicaDirectory : IDisposable
         Guid store = files.StoreId;
         files.Dispose();
         Files = null;
-        _note = ReplicaNoteFile.Open(_setup.Files, store);
+        _note = ReplicaNoteFile.Open(_options, store);
         return durable;
     }
 
@@ -79,7 +88,7 @@ internal sealed class ReplicaDirectory : IDisposable
             if (Files is not null)
                 return false;
             _note = null;
-            Files = ReplicaFiles.Open(_setup.Files, _setup.Logger, _setup.Time, cancellationToken);
+            Files = ReplicaFiles.Open(_options, _logger, _time, cancellationToken);
             WriteRecord();
             return true;
         }
@@ -126,21 +135,41 @@ internal sealed class ReplicaDirectory : IDisposable
         }
     }
 
+    /// <summary>Writes until nothing newer has come meanwhile.</summary>
     private void WriteLater()
     {
-        try
+        while (IsMoreToWrite())
         {
-            lock (Lock)
+            try
             {
-                if (Interlocked.Exchange(ref _later, null) is not { } record || _hasEnded)
-                    return;
-                _unwritten = record;
-                WriteRecord();
+                lock (Lock)
+                {
+                    if (TakeLater() is not { } record)
+                        continue;
+                    _unwritten = record;
+                    WriteRecord();
+                }
+            }
+            catch (Exception exception)
+            {
+                _failed(exception);
             }
         }
-        catch (Exception exception)
+    }
+
+    private bool IsMoreToWrite()
+    {
+        lock (_soonLock)
+            return _isWriting = _later is not null && !_hasEnded;
+    }
+
+    private ReplicaRecord? TakeLater()
+    {
+        lock (_soonLock)
         {
-            _failed(exception);
+            ReplicaRecord? record = _hasEnded ? null : _later;
+            _later = null;
+            return record;
         }
     }
 
