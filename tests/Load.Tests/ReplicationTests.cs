@@ -13,17 +13,17 @@ public sealed class ReplicationTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.Ok, "failover", "--queues", "10", "--changes", "2", "--warmup", "0.5");
+            LoadExit.Ok, "failover", "--queues", "10", "--changes", "4", "--warmup", "0.5");
 
         Assert.Equal(
             ["kill", "pause", "stop"], rows.Select(row => row.GetProperty("params").GetProperty("fault").GetString()));
         Assert.All(rows, row =>
         {
             JsonElement times = row.GetProperty("failoverMs");
-            Assert.Equal(2, times.GetProperty("count").GetInt32());
+            Assert.Equal(4, times.GetProperty("count").GetInt32());
             Assert.InRange(times.GetProperty("p50").GetDouble(), 1, times.GetProperty("max").GetDouble());
-            Assert.True(row.GetProperty("epochs").GetInt32() >= 2);
-            Assert.InRange(row.GetProperty("singleEpochs").GetInt32(), 0, 2);
+            Assert.True(row.GetProperty("epochs").GetInt32() >= 4);
+            Assert.InRange(row.GetProperty("singleEpochs").GetInt32(), 0, 4);
             Assert.True(row.GetProperty("messages").GetInt64() > 0);
             foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
                 Assert.Equal(0, row.GetProperty(name).GetInt64());
