@@ -51,8 +51,8 @@ public sealed class FanoutTests
         using var program = new LoadProgram();
 
         JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.WrongData, "fanout", "--part", "direct", "--consumers", "2", "--messages", "1000", "--repeat", "1", "--warmup", "0.5",
-            "--inject", "duplicate");
+            LoadExit.WrongData, "fanout", "--part", "direct", "--consumers", "2", "--messages", "1000", "--repeat", "1",
+            "--warmup", "0.5", "--inject", "duplicate");
 
         JsonElement row = rows[0];
         Assert.Equal(1, row.GetProperty("duplicated").GetInt64());

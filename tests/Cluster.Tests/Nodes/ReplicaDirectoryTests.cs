@@ -40,7 +40,7 @@ public sealed class ReplicaDirectoryTests
             return RecordCodec.Read(directory.Files!.Note.Record.Span)?.Epoch;
     }
 
-    /// <summary>Once told to, holds the next one that opens the note.</summary>
+    /// <summary>Once told to, holds whatever opens a file.</summary>
     private sealed class HeldDisk() : ForwardingDisk(PortableDisk.ForThisSystem()), IDisposable
     {
         private readonly ManualResetEventSlim _open = new(true);
