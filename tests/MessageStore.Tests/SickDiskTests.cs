@@ -35,6 +35,54 @@ public sealed class SickDiskTests : StoreTest
     }
 
     [Fact]
+    public async Task GivenTheOldestSegmentIsGone_WhenTheCleanerComesBy_ThenItCountsAsLostUntilRetentionIsPastIt()
+    {
+        await using QueueStore store = await OpenLoggedAsync(
+            SmallSegments with { SnapshotInterval = TimeSpan.FromSeconds(1) });
+        QueueId[] queues = [await OpenQueueAsync(store), await OpenQueueAsync(store)];
+        await FillAsync(store, queues);
+        Remove(SealedFiles()[0], withIndex: true);
+        Assert.NotEqual(0, (await CountAsync(store, queues[0])).Lost);
+        // A start that moves wakes the cleaner and is state for a snapshot; the second of them lets the segment go.
+        long enough = store.Figures.Snapshots + 3;
+        for (int start = 1; store.Figures.Snapshots < enough; start++)
+        {
+            await store.MoveStartsAsync([(queues[1], new QueueOffset(Math.Min(start, Bodies - 1)))], Cancel);
+            await Support.Eventually.PassedAsync(TimeSpan.FromMilliseconds(100));
+            Assert.Equal(1, store.Figures.SegmentsLost);
+        }
+
+        Assert.NotEqual(0, (await CountAsync(store, queues[0])).Lost);
+        await store.ApplyRetentionAsync(_ => new RetentionLimits(Count: 1), Cancel);
+        await Eventually(() => store.Figures.SegmentsLost == 0);
+        Assert.Equal((1, 0), await CountAsync(store, queues[0]));
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(2)]
+    public async Task GivenASegmentThatIsGone_WhenMessagesGoForTheirAge_ThenTheLostStayUntilTheNextOneIsTooOld(int gone)
+    {
+        var time = new ManualTime(1_700_000_000_000);
+        Time = time;
+        await using QueueStore store = await OpenLoggedAsync(SmallSegments);
+        QueueId queue = await OpenQueueAsync(store);
+        await FillAsync(store, [queue], () => time.UnixMs += 1_000);
+        Remove(SealedFiles()[gone], withIndex: true);
+        (long from, long to) = await FindLossAsync(store, queue);
+        Assert.Equal(gone == 0, from == 0);
+
+        // What was stored in the second of the first message that is young enough stays.
+        foreach ((long young, long start) in new[] { (from, from), (to - 1, from), (to, from), (to + 1, to + 1) })
+        {
+            var age = TimeSpan.FromSeconds(Bodies - young);
+            await store.ApplyRetentionAsync(_ => new RetentionLimits(Age: age), Cancel);
+            Assert.True(store.TryGetQueue(queue, out QueueView view));
+            Assert.Equal(start, view.Start.Value);
+        }
+    }
+
+    [Fact]
     public async Task GivenAFileThatCannotBeOpened_WhenRead_ThenItsMessagesAreLostAndTheRestIsServed()
     {
         await using QueueStore store = await OpenLoggedAsync(SmallSegments);
@@ -136,16 +184,31 @@ public sealed class SickDiskTests : StoreTest
         });
     }
 
-    private async Task FillAsync(QueueStore store, QueueId[] queues)
+    private async Task FillAsync(QueueStore store, QueueId[] queues, Action? afterEach = null)
     {
         for (int i = 0; i < Bodies; i++)
         {
             foreach (QueueId queue in queues)
                 await store.AppendAsync(queue, TestBatch.OfSize(8_000, i), Durability.Policy, Cancel);
+            afterEach?.Invoke();
         }
 
         // Indexes come a moment after their segments.
         await Eventually(() => store.Figures.Segments >= 8 && SealedFiles().Length >= 6);
+    }
+
+    /// <summary>The first range of offsets that a reader is told is lost.</summary>
+    private static async Task<(long From, long To)> FindLossAsync(QueueStore store, QueueId queue)
+    {
+        for (long from = 0; ;)
+        {
+            ReadResult result = (await ReadAsync(store, queue, from, 20_000)).Result;
+            if (result.Error == ErrorCode.DamagedData)
+                return (from, result.NextOffset.Value);
+            Assert.Equal(ErrorCode.None, result.Error);
+            Assert.True(result.NextOffset.Value > from);
+            from = result.NextOffset.Value;
+        }
     }
 
     private static async Task<(int Read, int Lost)> CountAsync(QueueStore store, QueueId queue)

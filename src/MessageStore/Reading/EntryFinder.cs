@@ -269,6 +269,24 @@ internal sealed class EntryFinder(CommitLog log, OpenSegments segments)
     public int FirstSegmentOf(Segment[] sealedOnes, QueueId queue, long offset) =>
         FirstSegment(sealedOnes, queue, (_, row) => row.NextOffset > offset);
 
+    /// <summary>Where the last segment ends for a queue that ends before an offset; 0 when none does.</summary>
+    public long FindEndBefore(Queue queue, long offset)
+    {
+        Segment[] sealedOnes = IndexedSegments();
+        int before = FirstSegmentOf(sealedOnes, queue.Id, offset - 1) - 1;
+        if (before < 0)
+            return 0;
+        OpenSegment open = segments.Acquire(sealedOnes[before]);
+        try
+        {
+            return open.Index.TryFind(queue.Id, out SealedQueue row) ? row.NextOffset : 0;
+        }
+        finally
+        {
+            segments.Release(open);
+        }
+    }
+
     /// <summary>Segments whose index files answer, oldest first.</summary>
     public Segment[] IndexedSegments() =>
         Array.FindAll(log.Segments, segment => segment is { HasIndex: true, IsLost: false });

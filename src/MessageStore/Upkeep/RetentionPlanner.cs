@@ -26,7 +26,7 @@ internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, Ent
         if (oldestMs is { } oldest && IsOlder(queue, start, oldest, visible))
         {
             long most = Math.Max(SmallestAgeRound, (long)((end - start) * (limits.AgeShare ?? 1)));
-            long byAge = Math.Min(finder.FindTime(queue, oldest, visible), start + most);
+            long byAge = Math.Min(FindStartByAge(queue, oldest, visible), start + most);
             (found, cause) = byAge > found ? (byAge, DeletionCause.Age) : (found, cause);
         }
 
@@ -103,12 +103,22 @@ internal sealed class RetentionPlanner(CommitLog log, OpenSegments segments, Ent
         {
             FoundEntries found = finder.Find(queue, start, visible, maxBytes: 1);
             if (found.Entries.Count == 0)
-                return true; // damage at the start: the look-up by time passes over it
+                return true; // lost at the start: the look-up by time tells
             (position, storedMs) = (found.Entries[0].Position, found.Entries[0].StoredTimeMs);
             queue.Oldest = (start, position, storedMs);
         }
 
         return log.State.TimeResets.Correct(position, storedMs) < timeMs;
+    }
+
+    /// <summary>Where what is young enough begins. How old lost messages are is not known: they stay, for their readers
+    /// to be told and for a file that comes back, until the first message behind them is too old.</summary>
+    private long FindStartByAge(Queue queue, long oldestMs, long visible)
+    {
+        long young = finder.FindTime(queue, oldestMs, visible);
+        bool isLostBefore = young > queue.Start
+            && finder.Find(queue, young - 1, visible, maxBytes: 1).Entries.Count == 0;
+        return isLostBefore ? Math.Max(queue.Start, finder.FindEndBefore(queue, young)) : young;
     }
 
     private long? FindStartByBytes(Queue queue, long bytes, long visible)

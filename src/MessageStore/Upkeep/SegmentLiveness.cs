@@ -5,7 +5,8 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
 {
     /// <summary>Whether nothing of it can be read any more. State records count as dead: snapshots hold what they
     /// said.</summary>
-    public bool IsDead(Segment segment) => RowsOf(segment).All(row => LiveBytesOf(row) == 0);
+    public bool IsDead(Segment segment) =>
+        segment.IsLost ? IsPast(segment) : RowsOf(segment).All(row => LiveBytesOf(row) == 0);
 
     /// <summary>Bytes of entries that are kept; of a queue that starts in the middle its share by offsets.</summary>
     public long CountLiveBytes(Segment segment, out long rows)
@@ -42,6 +43,22 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
 
         return starts;
     }
+
+    /// <summary>Whether no reader can come to what was lost with the oldest segment: the next index tells where each
+    /// queue goes on, and its own index may be gone. Until then the log keeps the segment, so that it is counted as
+    /// lost.</summary>
+    private bool IsPast(Segment oldest)
+    {
+        Segment? next = Array.Find(
+            log.Segments, segment => segment.BasePosition >= oldest.EndPosition && !segment.IsLost);
+        return next is { HasIndex: true } && RowsOf(next).All(BeginsIn);
+    }
+
+    /// <summary>Whether a queue begins in the segment of this row or behind it.</summary>
+    private bool BeginsIn(SealedQueue row) =>
+        row.Queue == QueueId.State
+        || log.State.Queues.Find(row.Queue) is not { } queue
+        || queue.Start >= row.FirstOffset;
 
     private long LiveBytesOf(in SealedQueue row)
     {
