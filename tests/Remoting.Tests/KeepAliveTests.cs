@@ -83,7 +83,7 @@ public sealed class KeepAliveTests
             },
         };
         await using TestServer server =
-            await TestServer.StartAsync(handler, new RemotingServerOptions { IdleTimeout = Short });
+            await TestServer.StartAsync(handler, new RemotingServerOptions { IdleTimeout = 5 * Short });
         await using RemotingClient client = server.NewClient();
         Task<byte[]> paused = client.EchoAsync([1], ScriptedHandler.Custom);
         using Socket silent = await server.ConnectRawAsync();
