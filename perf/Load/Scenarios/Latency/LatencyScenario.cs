@@ -12,15 +12,15 @@ internal sealed class LatencyScenario : IScenario
     private const int StandardSize = 128;
     private const double StandardSeconds = 5;
 
-    /// <summary>In its first seconds a client is compiled anew beside its work.</summary>
-    private const double StandardWarmup = 5;
+    /// <summary>In its first seconds a client is compiled anew beside its work: docs/notes/latency.md.</summary>
+    private const double StandardWarmup = 12;
 
     private static readonly int[] StandardRates = [100, 1000, 10_000, 100_000];
 
     public string Name => "latency";
 
     public string Summary =>
-        "open loop at fixed rates, from the time a message is due (128 B; 5 s after 5 s of warm-up; 100,1000,10000,100000/s)";
+        "open loop at fixed rates, from the time a message is due (128 B; 5 s after 12 s of warm-up; 100,1000,10000,100000/s)";
 
     public LoadFlags Flags =>
         LoadFlags.Sizes | LoadFlags.Producers | LoadFlags.Consumers | LoadFlags.Queues | LoadFlags.Topics
