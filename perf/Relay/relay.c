@@ -9,9 +9,9 @@
 // consumer in microseconds.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,13 +72,16 @@ static void write_all(int fd, const char *from, size_t count)
     }
 }
 
-static int connect_to(int port)
+/* Both ends of a connection: the client's, and the relay's. */
+static void connect_both(int listener, const struct sockaddr_in *at, int ends[2])
 {
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    int fd = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
-    check(fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0, "connect");
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    return fd;
+    int yes = 1;
+    ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+    check(ends[0] >= 0 && connect(ends[0], (const struct sockaddr *)at, sizeof *at) == 0, "connect");
+    ends[1] = accept(listener, NULL, NULL);
+    check(ends[1] >= 0, "accept");
+    for (int i = 0; i < 2; i++)
+        setsockopt(ends[i], IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
 static void *take_acks(void *socket_)
@@ -89,14 +92,13 @@ static void *take_acks(void *socket_)
     return NULL;
 }
 
-static void produce(int port)
+static void produce(int fd)
 {
-    int fd = connect_to(port);
     char message[MAX_SIZE] = "";
     pthread_t acks;
     prctl(PR_SET_TIMERSLACK, 1);
-    pthread_create(&acks, NULL, take_acks, &fd);
-    sleep(1);
+    check(pthread_create(&acks, NULL, take_acks, &fd) == 0, "pthread_create");
+    sleep(1); /* the others are ready */
     double before = cpu_seconds();
     long start = now_ns();
     for (long i = 0; i < (long)rate * seconds; i++) {
@@ -118,12 +120,12 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void consume(int port)
+static void consume(int fd)
 {
-    int fd = connect_to(port);
     char message[MAX_SIZE], fetch[REQUEST_BYTES] = "";
     long count = (long)rate * seconds, *took = calloc(count, sizeof *took), due;
     double before = 0;
+    check(took != NULL, "calloc");
     for (long i = 0; i < count; i++) {
         write_all(fd, fetch, sizeof fetch);
         read_all(fd, message, size + REQUEST_BYTES);
@@ -139,14 +141,11 @@ static void consume(int port)
 }
 
 /* Fetches are read and thrown away: a message is handed on whether one waits or not. */
-static void relay(int listener)
+static void relay(int producer, int consumer)
 {
-    int consumer = accept(listener, NULL, NULL), producer = accept(listener, NULL, NULL), yes = 1;
     int ready = epoll_create1(0);
     long left = (long)rate * seconds;
     char bytes[MAX_SIZE], ack[REQUEST_BYTES] = "";
-    setsockopt(producer, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    setsockopt(consumer, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     for (int i = 0; i < 2; i++) {
         struct epoll_event wanted = { .events = EPOLLIN, .data.fd = i ? consumer : producer };
         check(epoll_ctl(ready, EPOLL_CTL_ADD, wanted.data.fd, &wanted) == 0, "epoll_ctl");
@@ -175,28 +174,44 @@ int main(int count, char **words)
     rate = count > 1 ? atoi(words[1]) : rate;
     seconds = count > 2 ? atoi(words[2]) : seconds;
     size = count > 3 ? atoi(words[3]) : size;
-    check(size >= 8 && size + REQUEST_BYTES <= MAX_SIZE, "size");
+    if (rate < 1 || seconds < 1 || size < (int)sizeof(long) || size + REQUEST_BYTES > MAX_SIZE) {
+        fprintf(stderr, "usage: relay [RATE [SECONDS [SIZE]]], SIZE 8 to %d\n", MAX_SIZE - REQUEST_BYTES);
+        return 2;
+    }
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check(shared != MAP_FAILED, "mmap");
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t length = sizeof at;
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int listener = socket(AF_INET, SOCK_STREAM, 0), producer[2], consumer[2];
     check(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 2) == 0, "listen");
     getsockname(listener, (struct sockaddr *)&at, &length);
-    if (fork() == 0) {
-        relay(listener);
+    connect_both(listener, &at, producer);
+    connect_both(listener, &at, consumer);
+
+    pid_t children[3];
+    for (int i = 0; i < 3; i++) {
+        children[i] = fork();
+        check(children[i] >= 0, "fork");
+        if (children[i] > 0)
+            continue;
+        if (i == 0)
+            consume(consumer[0]);
+        else if (i == 1)
+            relay(producer[1], consumer[1]);
+        else
+            produce(producer[0]);
         exit(0);
     }
-    if (fork() == 0) {
-        consume(at.sin_port);
-        exit(0);
+    for (int i = 0; i < 3; i++) {
+        int status;
+        if (wait(&status) > 0 && status == 0)
+            continue;
+        fprintf(stderr, "a process failed\n");
+        kill(children[0], SIGKILL);
+        kill(children[1], SIGKILL);
+        kill(children[2], SIGKILL);
+        return 1;
     }
-    usleep(200000); /* the consumer connects first */
-    if (fork() == 0) {
-        produce(at.sin_port);
-        exit(0);
-    }
-    while (wait(NULL) > 0)
-        ;
     printf("{\"rate\":%d,\"size\":%d,\"producerCpu\":%.1f,\"relayCpu\":%.1f,\"consumerCpu\":%.1f,\"sumCpu\":%.1f,"
            "\"p50Us\":%.0f,\"p99Us\":%.0f}\n",
            rate, size, 100 * shared[0], 100 * shared[1], 100 * shared[2], 100 * (shared[0] + shared[1] + shared[2]),
