@@ -16,9 +16,8 @@ SCRIPT
 }
 
 mkdir -p "$root/out"
-for project in src/Server src/Cli perf/Load; do
-    dotnet build "$root/$project" --configuration Release --verbosity quiet -consoleLoggerParameters:NoSummary -nologo
-done
+# The load program starts the other two, so they are built with it.
+dotnet build "$root/perf/Load" --configuration Release --verbosity quiet -consoleLoggerParameters:NoSummary -nologo
 launcher equeue-server Server
 launcher equeue Cli
 launcher equeue-load Load

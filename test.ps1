@@ -29,7 +29,7 @@ foreach ($project in $projects) {
     $trx = Join-Path $results "$project.trx"
     $code = Invoke-Step $project {
         dotnet "artifacts/bin/$project/release/EQueue.$project.dll" --results-directory $results --report-xunit-trx `
-            --report-xunit-trx-filename "$project.trx" --no-progress --no-ansi
+            --report-xunit-trx-filename "$project.trx" --no-progress --no-ansi --filter-not-trait Run=Long
     }
     if ($code -ne 0) { $broken += $project }
     if (-not (Test-Path $trx)) { Write-Host "$project left no result file"; $broken += $project; continue }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need, builds with warnings as errors, checks the format and runs every test project.
 # Prints the seconds of each project; the last line is "N passed, N failed, N skipped". ./test.sh Tidy Cli runs those alone.
+# ./test.sh --long runs what takes long as well, and random tests at length: hours.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 results="$root/artifacts/test-results"
@@ -44,6 +45,14 @@ timed() {
     return "$code"
 }
 
+# Tests that take long are left out unless asked for.
+choice=(--filter-not-trait Run=Long)
+if [ "${1-}" = --long ]; then
+    choice=()
+    export EQUEUE_LONG=1
+    shift
+fi
+
 command -v dotnet >/dev/null || die "the .NET 10 SDK is needed (dotnet was not found)"
 rm -rf "$results"
 mkdir -p "$results"
@@ -76,7 +85,8 @@ run_tests() {
     shift 2
     local log="$results/$name.log" trx="$results/$name.trx"
     timed "$name" "artifacts/bin/$project/release/EQueue.$project" --results-directory "$results" \
-        --report-xunit-trx --report-xunit-trx-filename "$name.trx" --no-progress --no-ansi "$@" > "$log" 2>&1 \
+        --report-xunit-trx --report-xunit-trx-filename "$name.trx" --no-progress --no-ansi "${choice[@]}" "$@" \
+        > "$log" 2>&1 \
         || { failed_runs+=("$name"); cat "$log"; }
     tail -n 1 "$log"
     if [ ! -s "$trx" ]; then
@@ -94,10 +104,16 @@ run_tests() {
 }
 
 for project in "${projects[@]}"; do
-    run_tests "$project" "$project"
+    # Tests that wait for programs, disks and time-outs most of the time.
+    threads=()
+    case "$project" in
+        System.Tests|Cluster.Tests|Broker.Tests) threads=(--max-threads 3) ;;
+        Cli.Tests|Client.Tests|MessageStore.Tests|Remoting.Tests|Server.Tests) threads=(--max-threads 4) ;;
+    esac
+    run_tests "$project" "$project" "${threads[@]}"
     # Once more with the sockets of systems that have no epoll.
     [ "$project" != Remoting.Tests ] || EQUEUE_TEST_SYSTEM_SOCKETS=1 \
-        run_tests "$project" Remoting.SystemSockets --filter-not-class '*.PolledSocketTests' '*.AfterReceiveTests'
+        run_tests "$project" Remoting.SystemSockets "${threads[@]}" --filter-not-class '*.PolledSocketTests' '*.AfterReceiveTests'
 done
 
 echo "whole run                    $(printf '%4d' "$SECONDS") s"

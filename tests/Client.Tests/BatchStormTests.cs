@@ -11,7 +11,7 @@ public sealed class BatchStormTests
 {
     private const int BatchesPerRequest = 100;
 
-    private static readonly int Inputs = LongRun.Setting("EQUEUE_BATCH_INPUTS", 10_000);
+    private static readonly int Inputs = LongRun.Length("EQUEUE_BATCH_INPUTS", 10_000, 200_000);
     private static readonly int Seed = LongRun.Setting("EQUEUE_BATCH_SEED", 1);
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;

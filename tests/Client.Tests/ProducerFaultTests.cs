@@ -5,7 +5,7 @@ namespace EQueue.Client.Tests;
 
 public sealed class ProducerFaultTests
 {
-    private static readonly ProducerOptions SmallBatches = new()
+    internal static readonly ProducerOptions SmallBatches = new()
     {
         BatchBytes = 1024,
         RequestTimeout = TimeSpan.FromMilliseconds(300),
@@ -13,54 +13,6 @@ public sealed class ProducerFaultTests
     };
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
-
-    [Theory]
-    [InlineData((int)Verdict.StoreSilently)]
-    [InlineData((int)Verdict.StoreAndClose)]
-    [InlineData((int)Verdict.StoreAndFault)]
-    [InlineData((int)Verdict.Close)]
-    [InlineData((int)Verdict.Ignore)]
-    [InlineData((int)Verdict.RefuseFirst)]
-    public async Task GivenEveryThirdRequestGoesWrong_WhenSending_ThenEachMessageIsStoredOnceAndInOrder(int verdict)
-    {
-        await using FakeBroker fake = await FakeBroker.StartAsync();
-        fake.Script = n => n < 60 && n % 3 == 1 ? (Verdict)verdict : Verdict.Store;
-        await using var client = new EQueueClient(fake.Address);
-        await using Producer producer = client.CreateProducer(SmallBatches);
-
-        List<SendReceipt> receipts = await SendAsync(producer, 3000);
-
-        Assert.Equal(Enumerable.Range(0, 3000), fake.All());
-        Assert.Equal(Enumerable.Range(0, 3000).Select(i => (long)i), receipts.Select(r => r.Offset.Value));
-        Assert.True(fake.ProduceCount > 20);
-    }
-
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
-    [InlineData(4)]
-    [InlineData(5)]
-    public async Task GivenRandomFaults_WhenManyKeysAreSent_ThenEachKeyKeepsItsOrder(int seed)
-    {
-        await using FakeBroker fake = await FakeBroker.StartAsync(queueCount: 5);
-        var random = new Random(seed);
-        Verdict[] verdicts = Enum.GetValues<Verdict>().Where(v => v != Verdict.Hold).ToArray();
-        Verdict[] script = Enumerable.Range(0, 100)
-            .Select(_ => random.Next(3) == 0 ? verdicts[random.Next(verdicts.Length)] : Verdict.Store).ToArray();
-        fake.Script = n => n < script.Length ? script[n] : Verdict.Store;
-        await using var client = new EQueueClient(fake.Address);
-        await using Producer producer = client.CreateProducer(SmallBatches);
-
-        await SendAsync(producer, 5000, keys: 50);
-
-        Assert.Equal(Enumerable.Range(0, 5000), fake.All().Order());
-        foreach (List<int> queue in fake.Stored.Values)
-        {
-            foreach (IGrouping<int, int> key in queue.GroupBy(value => value % 50))
-                Assert.Equal(key.Order(), key);
-        }
-    }
 
     [Fact]
     public async Task GivenBatchThatRunsOutOfTime_WhenTheBrokerIsBack_ThenTheEpochRisesAndTheRestArrives()
@@ -454,7 +406,7 @@ public sealed class ProducerFaultTests
         await producer.SendAsync("t", BitConverter.GetBytes(2), cancellationToken: Token);
     }
 
-    private static async Task<List<SendReceipt>> SendAsync(Producer producer, int count, int keys = 0)
+    internal static async Task<List<SendReceipt>> SendAsync(Producer producer, int count, int keys = 0)
     {
         List<SendReceipt> receipts = [];
         foreach (ValueTask<SendReceipt> send in Start(producer, count, keys))

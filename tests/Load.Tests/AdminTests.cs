@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -36,6 +37,7 @@ public sealed class AdminTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenALostMessage_WhenAdminRuns_ThenItExitsWith3AndTellsNoTime()
     {
         using var program = new LoadProgram();

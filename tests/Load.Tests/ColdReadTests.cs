@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -31,6 +32,7 @@ public sealed class ColdReadTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenADefectOfEachKind_WhenReadersReplay_ThenItExitsWith3AndGivesNoRate()
     {
         using var program = new LoadProgram();

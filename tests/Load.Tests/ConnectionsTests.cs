@@ -36,6 +36,7 @@ public sealed class ConnectionsTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenAPlantedDefect_WhenConnectionsRuns_ThenItExitsWith3AndGivesNoRate()
     {
         using var program = new LoadProgram();

@@ -1,6 +1,7 @@
 using System.Text.Json;
 using EQueue.Load.Measuring;
 using EQueue.Load.Reporting;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -46,6 +47,7 @@ public sealed class FanoutTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenAPlantedDefect_WhenFanoutRuns_ThenItExitsWith3AndGivesNoRate()
     {
         using var program = new LoadProgram();

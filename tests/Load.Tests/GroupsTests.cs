@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -45,6 +46,7 @@ public sealed class GroupsTests
     /// <summary>Planted in the group, among the queues split by hand, and among the changes, where what comes twice
     /// is no fault.</summary>
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenADefectOfEachKind_WhenGroupsRuns_ThenItExitsWith3AndGivesNoRate()
     {
         using var program = new LoadProgram();

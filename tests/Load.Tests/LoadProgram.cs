@@ -25,10 +25,6 @@ internal sealed class LoadProgram : IDisposable
         string program = Path.Combine(AppContext.BaseDirectory, "EQueue.Load.dll");
         ProcessStartInfo start = DotnetStart.Of([program, .. arguments]);
         start.WorkingDirectory = WorkingDirectory;
-
-        // Processes that run for a second are mostly busy compiling.
-        start.Environment["DOTNET_TieredCompilation"] = "1";
-        start.Environment["DOTNET_TieredPGO"] = "0";
         return Process.Start(start)!;
     }
 

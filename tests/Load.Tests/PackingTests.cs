@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -32,6 +33,7 @@ public sealed class PackingTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenADefectOfEachKind_WhenPackingRuns_ThenItExitsWith3AndGivesNoRate()
     {
         using var program = new LoadProgram();

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -27,6 +28,7 @@ public sealed class RecoveryTests
     }
 
     [Theory]
+    [Trait(LongRun.Trait, LongRun.Only)]
     [InlineData("short", "missing")]
     [InlineData("duplicate", "duplicated")]
     public async Task GivenAPlantedDefect_WhenTheServerIsBack_ThenItExitsWith3AndTellsNoTime(string faults, string fault)

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -37,6 +38,7 @@ public sealed class RemotingTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenANumberOfCalls_WhenOneClientMakesThem_ThenTheTimeAndTheOldFiguresAreTold()
     {
         using var program = new LoadProgram();

@@ -7,30 +7,15 @@ namespace EQueue.Load.Tests;
 public sealed class ReplicationTests
 {
     [Fact]
-    public async Task GivenFaultsOfEachKind_WhenFailoverRuns_ThenEachIsTimedAndNothingIsMissing()
-    {
-        Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
-        using var program = new LoadProgram();
-
-        JsonElement[] rows = await program.MeasureAsync(
-            LoadExit.Ok, "failover", "--queues", "10", "--changes", "4", "--warmup", "0.5");
-
-        Assert.Equal(
-            ["kill", "pause", "stop"], rows.Select(row => row.GetProperty("params").GetProperty("fault").GetString()));
-        Assert.All(rows, row =>
-        {
-            JsonElement times = row.GetProperty("failoverMs");
-            Assert.Equal(4, times.GetProperty("count").GetInt32());
-            Assert.InRange(times.GetProperty("p50").GetDouble(), 1, times.GetProperty("max").GetDouble());
-            Assert.True(row.GetProperty("epochs").GetInt32() >= 4);
-            Assert.InRange(row.GetProperty("singleEpochs").GetInt32(), 0, 4);
-            Assert.True(row.GetProperty("messages").GetInt64() > 0);
-            foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
-                Assert.Equal(0, row.GetProperty(name).GetInt64());
-        });
-    }
+    [Trait(LongRun.Trait, LongRun.Only)]
+    public Task GivenFaultsOfEachKind_WhenFailoverRuns_ThenEachIsTimedAndNothingIsMissing() =>
+        MeasureFailoverAsync("kill", "pause", "stop");
 
     [Fact]
+    public Task GivenNodesThatStop_WhenFailoverRuns_ThenEachIsTimedAndNothingIsMissing() => MeasureFailoverAsync("stop");
+
+    [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenThreeCopiesAndOne_WhenClusterRuns_ThenBothAreMeasuredByTurns()
     {
         Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
@@ -55,7 +40,7 @@ public sealed class ReplicationTests
     }
 
     [Theory]
-    [InlineData("failover", "missing,duplicate,reorder")]
+    [InlineData("failover", "missing,duplicate,reorder", Traits = [LongRun.Trait, LongRun.Only])]
     [InlineData("cluster", "short")]
     public async Task GivenAPlantedDefect_WhenTheClusterIsMeasured_ThenItExitsWith3AndGivesNoFigure(
         string scenario, string faults)
@@ -86,6 +71,29 @@ public sealed class ReplicationTests
     public async Task GivenFlagsThatTheScenarioDoesNotKnow_WhenRun_ThenItExitsWith2(string flags)
     {
         await LoadProgram.DemandRefusalAsync(flags);
+    }
+
+    private static async Task MeasureFailoverAsync(params string[] faults)
+    {
+        Assert.SkipUnless(ToolRun.IsInstalled("etcd"), "etcd is not there");
+        using var program = new LoadProgram();
+
+        JsonElement[] rows = await program.MeasureAsync(
+            LoadExit.Ok, "failover", "--part", string.Join(',', faults), "--queues", "10", "--changes", "4", "--warmup",
+            "0.5");
+
+        Assert.Equal(faults, rows.Select(row => row.GetProperty("params").GetProperty("fault").GetString()));
+        Assert.All(rows, row =>
+        {
+            JsonElement times = row.GetProperty("failoverMs");
+            Assert.Equal(4, times.GetProperty("count").GetInt32());
+            Assert.InRange(times.GetProperty("p50").GetDouble(), 1, times.GetProperty("max").GetDouble());
+            Assert.True(row.GetProperty("epochs").GetInt32() >= 4);
+            Assert.InRange(row.GetProperty("singleEpochs").GetInt32(), 0, 4);
+            Assert.True(row.GetProperty("messages").GetInt64() > 0);
+            foreach (string name in new[] { "missing", "duplicated", "reordered", "damaged" })
+                Assert.Equal(0, row.GetProperty(name).GetInt64());
+        });
     }
 
     private static JsonElement ValueOf(JsonElement row, string name) => name == "failoverMs"

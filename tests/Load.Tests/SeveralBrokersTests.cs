@@ -53,7 +53,7 @@ public sealed class SeveralBrokersTests
 
     [Theory]
     [InlineData("produce", "short", "unstored")]
-    [InlineData("through", "reorder", "reordered")]
+    [InlineData("through", "reorder", "reordered", Traits = [LongRun.Trait, LongRun.Only])]
     public async Task GivenAPlantedDefect_WhenClusterBenchRuns_ThenItExitsWith3AndGivesNoRate(
         string part, string faults, string fault)
     {

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -35,7 +36,7 @@ public sealed class StoreTests
     [Theory]
     [InlineData(16)]
     [InlineData(65_536)]
-    [InlineData(300_000)]
+    [InlineData(300_000, Traits = [LongRun.Trait, LongRun.Only])]
     public async Task GivenASize_WhenTheStoreRuns_ThenWhatComesBackIsWhatWasAppended(int size)
     {
         using var program = new LoadProgram();

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -62,12 +63,12 @@ public sealed class ThroughputTests
     }
 
     [Theory]
-    [InlineData("message", 1, 1, 1, 16)]
+    [InlineData("message", 1, 1, 1, 16, Traits = [LongRun.Trait, LongRun.Only])]
     [InlineData("message", 2, 2, 3, 301)]
     [InlineData("batch", 1, 1, 1, 16)]
     [InlineData("span", 1, 1, 1, 128)]
     [InlineData("oneway", 1, 1, 1, 23)]
-    [InlineData("message", 2, 1, 1, 10)]
+    [InlineData("message", 2, 1, 1, 10, Traits = [LongRun.Trait, LongRun.Only])]
     [InlineData("sync", 2, 1, 1, 24)]
     [InlineData("callback", 1, 2, 1, 1000)]
     public async Task GivenAnApi_WhenACountedNumberIsSent_ThenEveryMessageIsConsumedOnce(
@@ -181,6 +182,7 @@ public sealed class ThroughputTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenPairs_WhenThroughputRuns_ThenEachHasARowBesideTheOldFigureOfTheSameCase()
     {
         using var program = new LoadProgram();
@@ -201,6 +203,7 @@ public sealed class ThroughputTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenSeveralRounds_WhenPairsAreMeasured_ThenTheyRunByTurnsAndEveryOtherRoundBackwards()
     {
         using var program = new LoadProgram();

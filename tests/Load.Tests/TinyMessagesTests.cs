@@ -1,4 +1,5 @@
 using System.Text.Json;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -47,6 +48,7 @@ public sealed class TinyMessagesTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenABoundedQueue_WhenItIsKeptFull_ThenBothLatenciesAreToldAndManyProducersHaveARow()
     {
         using var program = new LoadProgram();

@@ -1,5 +1,6 @@
 using System.Text.Json;
 using EQueue.Load.Scenarios;
+using EQueue.Support;
 
 namespace EQueue.Load.Tests;
 
@@ -31,6 +32,7 @@ public sealed class TopicsTests
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenADefectOfEachKind_WhenTopicsRuns_ThenItExitsWith3AndTellsNoTime()
     {
         using var program = new LoadProgram();

@@ -76,6 +76,7 @@ public sealed class GettingStartedTests(PackedFeed feed)
     }
 
     [Fact]
+    [Trait(LongRun.Trait, LongRun.Only)]
     public async Task GivenThePackagesAlone_WhenTheGuidesApplicationIsCompiledToNativeCode_ThenNothingWarnsAndItDoesTheSame()
     {
         Assert.SkipUnless(

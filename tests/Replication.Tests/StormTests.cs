@@ -11,7 +11,7 @@ public sealed class StormTests(ITestOutputHelper output)
     [InlineData(false)]
     public void GivenRandomFaults_WhenTheyAreOver_ThenNothingCommittedIsLostAndTheShardCommitsAgain(bool isSync)
     {
-        int seeds = Math.Max(1, LongRun.Setting("EQUEUE_REPLICA_SEEDS", 20_000) / 2);
+        int seeds = Math.Max(1, LongRun.Length("EQUEUE_REPLICA_SEEDS", 10_000, 200_000) / 2);
         int first = LongRun.Setting("EQUEUE_REPLICA_SEED", 1);
         var results = new StormResult[seeds];
         // Async flush promises nothing when the power goes everywhere at once.

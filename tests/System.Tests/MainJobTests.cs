@@ -9,7 +9,7 @@ public sealed class MainJobTests
 
     [Theory]
     [InlineData("sync", 4)]
-    [InlineData("async", 1)]
+    [InlineData("async", 1, Traits = [LongRun.Trait, LongRun.Only])]
     public async Task GivenTheDictionaryByKey_WhenTheBrokerIsKilledThreeTimes_ThenEveryLineComesOutOnceAndInOrderOfItsKey(
         string flush, int queues)
     {
@@ -31,7 +31,7 @@ public sealed class MainJobTests
     }
 
     [Theory]
-    [InlineData("sync", 4)]
+    [InlineData("sync", 4, Traits = [LongRun.Trait, LongRun.Only])]
     [InlineData("async", 1)]
     public async Task GivenABook_WhenTheBrokerIsKilledThreeTimes_ThenTheBookComesOutAsItWentIn(string flush, int queues)
     {

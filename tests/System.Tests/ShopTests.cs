@@ -24,7 +24,7 @@ public sealed class ShopTests : IDisposable
 
     private static CancellationToken Token => TestContext.Current.CancellationToken;
 
-    private static int Stops => LongRun.Setting("EQUEUE_SHOP_STOPS", 5);
+    private static int Stops => LongRun.Length("EQUEUE_SHOP_STOPS", 3, 25);
 
     [Fact]
     public async Task GivenAShopUnderLoad_WhenItIsStoppedAgainAndAgain_ThenNoOrderIsLostAndNoneIsShippedTwice()

@@ -24,7 +24,7 @@ public sealed partial class WrongClockTests : IDisposable
     public void Dispose() => _directory.Dispose();
 
     [Theory]
-    [InlineData("+8d")]
+    [InlineData("+8d", Traits = [LongRun.Trait, LongRun.Only])]
     [InlineData("+3650d")]
     [InlineData("-30d")]
     public async Task GivenUnreadMessages_WhenTheClockIsWrongForSeconds_ThenAllAreThereAndLaterTimesAreRight(string wrong)
@@ -47,7 +47,7 @@ public sealed partial class WrongClockTests : IDisposable
     [Theory]
     [Follows("set back meanwhile, stored times go back with it")]
     [InlineData("+40d")]
-    [InlineData("+400d")]
+    [InlineData("+400d", Traits = [LongRun.Trait, LongRun.Only])]
     public async Task GivenAStartWithAClockFarAhead_WhenItIsSetRight_ThenNothingWentAndTimesAreRightAgain(string wrong)
     {
         SetClock("+0");

@@ -10,7 +10,7 @@ public sealed class RandomHistoryTests
     private const int Queues = 3;
 
     /// <summary>Rounds of a run; CONTRIBUTING.md says how to run it for long.</summary>
-    private static int Rounds => LongRun.Setting("EQUEUE_HISTORY_ROUNDS", 12);
+    private static int Rounds => LongRun.Length("EQUEUE_HISTORY_ROUNDS", 8, 60);
 
     [Theory]
     [InlineData(1)]

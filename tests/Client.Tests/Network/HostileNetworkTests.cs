@@ -16,7 +16,7 @@ public sealed class HostileNetworkTests
     /// <summary>More memory than before the later runs, over what pools and caches may have grown by.</summary>
     private const long MaxGrowthBytes = 48 * 1024 * 1024;
 
-    private static readonly int Runs = LongRun.Setting("EQUEUE_PROXY_RUNS", 200);
+    private static readonly int Runs = LongRun.Length("EQUEUE_PROXY_RUNS", 100, 2_000);
 
     private static readonly int FirstSeed = LongRun.Setting("EQUEUE_PROXY_SEED", 1);
 

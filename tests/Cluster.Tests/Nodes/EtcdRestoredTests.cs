@@ -15,7 +15,7 @@ public sealed class EtcdRestoredTests
     {
         EtcdProcess.SkipWithoutEtcd();
         int first = LongRun.Setting("EQUEUE_CLUSTER_SEED", 1);
-        for (int seed = first; seed < first + LongRun.Setting("EQUEUE_CLUSTER_RUNS", 1); seed++)
+        for (int seed = first; seed < first + LongRun.Length("EQUEUE_CLUSTER_RUNS", 1, 6); seed++)
         {
             try
             {

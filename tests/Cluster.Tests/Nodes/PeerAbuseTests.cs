@@ -22,7 +22,7 @@ public sealed class PeerAbuseTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     private const long MostGrowthBytes = 32L << 20;
 
     /// <summary>Frames before and after the handshake, each.</summary>
-    private static readonly int Frames = LongRun.Setting("EQUEUE_PEER_FRAMES", 200);
+    private static readonly int Frames = LongRun.Length("EQUEUE_PEER_FRAMES", 200, 2_000);
 
     private static readonly Seat Stranger = new("b", new Life(77));
 

@@ -17,7 +17,7 @@ public sealed class StallTests(EtcdServer etcd) : IClassFixture<EtcdServer>
     public async Task GivenADiskThatStandsStillMostOfTheTime_WhenMessagesAreSent_ThenTheOthersGoOnWithoutIt(int node)
     {
         EtcdProcess.SkipWithoutEtcd();
-        int seconds = LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 20);
+        int seconds = LongRun.Length("EQUEUE_CLUSTER_SECONDS", 10, 60);
         await using TestCluster cluster = await TestCluster.CreateAsync(etcd);
         var disk = new SimulatedDisk();
         var gate = new ManualResetEventSlim(initialState: true); // nodes that stop use it to the end

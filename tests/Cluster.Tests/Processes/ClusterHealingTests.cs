@@ -9,7 +9,7 @@ namespace EQueue.Cluster.Tests;
 public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdServer>
 {
     [Theory]
-    [InlineData(false)]
+    [InlineData(false, Traits = [LongRun.Trait, LongRun.Only])]
     [InlineData(true)]
     public async Task GivenADirectoryThatIsGone_WhenItsNodeStartsAgainUnderLoad_ThenItIsCopiedAndHasASeat(bool isLeaders)
     {
@@ -73,7 +73,7 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
 
     [Theory]
     [InlineData(true)]
-    [InlineData(false)]
+    [InlineData(false, Traits = [LongRun.Trait, LongRun.Only])]
     public async Task GivenAllNodesKilledAtOnce_WhenTheyStartAgain_ThenTheyServeWithoutACommand(bool isSync)
     {
         EtcdProcess.SkipWithoutEtcd();
@@ -104,7 +104,7 @@ public sealed class ClusterHealingTests(EtcdServer etcd) : IClassFixture<EtcdSer
         await load.MoreAsync(200);
         int leader = await cluster.LeaderAsync();
         await own.Process.KillAsync();
-        for (int i = 0; i < LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 5); i++)
+        for (int i = 0; i < LongRun.Length("EQUEUE_CLUSTER_SECONDS", 5, 30); i++)
         {
             await load.MoreAsync(200);
             await Eventually.PassedAsync(TimeSpan.FromSeconds(1));

@@ -35,7 +35,7 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
         int first = (await cluster.ReadStateAsync())!.Epoch;
         using (var busy = new BusyProcesses(perProcessor: 4))
         {
-            long end = Environment.TickCount64 + (LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 15) * 1000L);
+            long end = Environment.TickCount64 + (LongRun.Length("EQUEUE_CLUSTER_SECONDS", 8, 30) * 1000L);
             while (Environment.TickCount64 < end)
                 await load.MoreAsync(20);
             Assert.True(busy.AreRunning);
@@ -55,9 +55,9 @@ public sealed class ClusterScriptTests(EtcdServer etcd) : IClassFixture<EtcdServ
     {
         EtcdProcess.SkipWithoutEtcd();
         int first = LongRun.Setting("EQUEUE_CLUSTER_SEED", 1);
-        int runs = LongRun.Setting("EQUEUE_CLUSTER_RUNS", 2);
+        int runs = LongRun.Length("EQUEUE_CLUSTER_RUNS", 2, 6);
         for (int seed = first; seed < first + runs; seed++)
-            await RunAsync(seed, LongRun.Setting("EQUEUE_CLUSTER_SECONDS", 15));
+            await RunAsync(seed, LongRun.Length("EQUEUE_CLUSTER_SECONDS", 8, 30));
     }
 
     private async Task RunAsync(int seed, int seconds)

@@ -17,7 +17,7 @@ public sealed class BitFlipTests
     private const int Appends = 40;
     private const int AtOnce = 4;
 
-    private static readonly int Flips = LongRun.Setting("EQUEUE_FLIPS", 5_000);
+    private static readonly int Flips = LongRun.Length("EQUEUE_FLIPS", 1_500, 20_000);
 
     private static readonly int FirstSeed = LongRun.Setting("EQUEUE_FLIP_SEED", 1);
 

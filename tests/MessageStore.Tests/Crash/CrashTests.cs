@@ -16,7 +16,7 @@ public sealed class CrashTests
     /// recovery alone.</summary>
     private const int StoreEvery = 4;
 
-    private static readonly int Points = LongRun.Setting("EQUEUE_CRASH_POINTS", 5_000);
+    private static readonly int Points = LongRun.Length("EQUEUE_CRASH_POINTS", 1_500, 20_000);
 
     private static readonly int FirstSeed = LongRun.Setting("EQUEUE_CRASH_SEED", 1);
 

@@ -22,7 +22,7 @@ public sealed class HostileFileTests
 
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
-    private static readonly int Mutations = LongRun.Setting("EQUEUE_FUZZ", 20_000);
+    private static readonly int Mutations = LongRun.Length("EQUEUE_FUZZ", 8_000, 100_000);
 
     private static readonly int FirstSeed = LongRun.Setting("EQUEUE_FUZZ_SEED", 11);
 

@@ -5,7 +5,7 @@ namespace EQueue.MessageStore.Tests;
 
 /// <summary>
 /// The store beside a plain model: seeded steps of every kind, crashes and faults among them, and after each crash a
-/// complete comparison. EQUEUE_MODEL_STEPS sets how many steps (20,000), EQUEUE_MODEL_SEED where the seeds begin; a
+/// complete comparison. EQUEUE_MODEL_STEPS sets how many steps (8,000), EQUEUE_MODEL_SEED where the seeds begin; a
 /// failure prints both for the shortest run that repeats its steps.
 /// </summary>
 /// <remarks>
@@ -19,7 +19,7 @@ public sealed class StoreModelTests
     private const int StepsOfAWorld = 400;
     private const int WorldsAtOnce = 8;
 
-    private static readonly int Steps = LongRun.Setting("EQUEUE_MODEL_STEPS", 20_000);
+    private static readonly int Steps = LongRun.Length("EQUEUE_MODEL_STEPS", 8_000, 100_000);
 
     private static readonly int FirstSeed = LongRun.Setting("EQUEUE_MODEL_SEED", 1);
 
@@ -47,7 +47,7 @@ public sealed class StoreModelTests
                 $"{Steps} steps from seed {FirstSeed} in {clock.Elapsed}{Environment.NewLine}{histogram}");
         }
 
-        if (Steps >= 20_000)
+        if (Steps >= 8_000)
             CheckMix(histogram);
     }
 

@@ -21,7 +21,7 @@ public sealed class ReplicaStormTests
     [InlineData(FlushPolicy.Async)]
     public async Task GivenALeaderAndAFollower_WhenBothFailAndChangeRoles_ThenWhatIsCommittedStaysByteForByte(FlushPolicy policy)
     {
-        int operations = LongRun.Setting("EQUEUE_REPLICA_OPERATIONS", 12_000) / 2;
+        int operations = LongRun.Length("EQUEUE_REPLICA_OPERATIONS", 4_000, 60_000) / 2;
         int first = LongRun.Setting("EQUEUE_REPLICA_SEED", 1);
         Dictionary<string, int> counts = new(StringComparer.Ordinal);
         for (int seed = first; operations > 0; seed++, operations -= PerWorld)

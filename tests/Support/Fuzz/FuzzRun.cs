@@ -14,7 +14,7 @@ public static class FuzzRun
     private const long SpareBytes = 4 * 1024;
 
     /// <summary>Inputs over all readers of a test.</summary>
-    public static int Inputs { get; } = LongRun.Setting("EQUEUE_FUZZ_INPUTS", 200_000);
+    public static int Inputs { get; } = LongRun.Length("EQUEUE_FUZZ_INPUTS", 100_000, 2_000_000);
 
     public static int Seed { get; } = LongRun.Setting("EQUEUE_FUZZ_SEED", 1);
 

@@ -21,11 +21,17 @@ public static class DotnetStart
         string[] program = OperatingSystem.IsWindows()
             ? ["dotnet", .. arguments]
             : ["env", "--default-signal=INT", .. ignored, .. limited, "dotnet", .. arguments];
-        return new ProcessStartInfo(program[0], program[1..])
+        var start = new ProcessStartInfo(program[0], program[1..])
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
             UseShellExecute = false,
         };
+
+        // A process that runs for a few seconds is mostly busy compiling: quickly, here, and once.
+        start.Environment["DOTNET_TieredCompilation"] = "1";
+        start.Environment["DOTNET_TieredPGO"] = "0";
+        start.Environment["DOTNET_TC_CallCountingDelayMs"] = "64"; // 100 in hexadecimal, the runtime's own.
+        return start;
     }
 }

@@ -5,7 +5,7 @@ namespace EQueue.System.Tests;
 
 /// <summary>
 /// A broker that is killed every few seconds while messages go in at a steady rate and a group reads them.
-/// EQUEUE_CRASH_SECONDS sets for how long (8), EQUEUE_CRASH_RATE the messages a second (50,000), EQUEUE_CRASH_RETENTION
+/// EQUEUE_CRASH_SECONDS sets for how long (5), EQUEUE_CRASH_RATE the messages a second (50,000), EQUEUE_CRASH_RETENTION
 /// the topic's bytes kept (1 GB), EQUEUE_CRASH_SEED the seed, EQUEUE_CRASH_DIRECTORY where the data is, EQUEUE_CRASH_FLUSH one
 /// policy instead of both.
 /// </summary>
@@ -30,7 +30,7 @@ public sealed class CrashStormTests(ITestOutputHelper output)
             Setting("EQUEUE_CRASH_RETENTION", 1_000_000_000));
         try
         {
-            await storm.RunAsync(TimeSpan.FromSeconds(Setting("EQUEUE_CRASH_SECONDS", 8)));
+            await storm.RunAsync(TimeSpan.FromSeconds(LongRun.Length("EQUEUE_CRASH_SECONDS", 5, 60)));
             await storm.CheckAsync();
         }
         finally

@@ -4,11 +4,11 @@ namespace EQueue.System.Tests;
 
 /// <summary>
 /// Members in processes of their own that are killed, stopped beyond their session timeout, sent away and joined at
-/// random, and a broker that is killed. EQUEUE_STORM_SECONDS sets for how long (15), EQUEUE_STORM_SEED the seed.
+/// random, and a broker that is killed. EQUEUE_STORM_SECONDS sets for how long (8), EQUEUE_STORM_SEED the seed.
 /// </summary>
 public sealed class GroupStormTests(ITestOutputHelper output)
 {
-    private static readonly int Seconds = LongRun.Setting("EQUEUE_STORM_SECONDS", 15);
+    private static readonly int Seconds = LongRun.Length("EQUEUE_STORM_SECONDS", 8, 60);
 
     private static readonly int Seed = LongRun.Setting("EQUEUE_STORM_SEED", 1);
 
