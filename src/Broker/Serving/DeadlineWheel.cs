@@ -26,6 +26,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
     private readonly ITimer _timer;
     private TimeSpan _lastTurn;
     private TimeSpan _paused;
+    private TimeSpan _period;
     private long _lastTick;
     private long _nextTick;
     private int _count;
@@ -125,7 +126,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
             _lastTick = Math.Max(_lastTick, now);
             _isTicking = _count > 0 && !_isDisposed;
             if (_isTicking)
-                RingAt(NextTick(now), now);
+                GoOn(NextTick(now), now);
             else if (!_isDisposed)
                 _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
@@ -159,10 +160,21 @@ internal sealed class DeadlineWheel<T> : IDisposable
         return tick;
     }
 
+    /// <summary>As <see cref="RingAt"/> in a turn: a timer that rings then anyway is not set, for that wakes the
+    /// runtime's thread of timers.</summary>
+    private void GoOn(long tick, long now)
+    {
+        if (Tick * (tick - now) == _period)
+            _nextTick = tick;
+        else
+            RingAt(tick, now);
+    }
+
     private void RingAt(long tick, long now)
     {
         _nextTick = tick;
         TimeSpan wait = Tick * (tick - now);
+        _period = wait;
         _timer.Change(wait, wait);
     }
 

@@ -38,7 +38,9 @@ internal abstract class PeriodicLoop(TimeSpan interval, TimeProvider time, TimeS
         {
             while (await timer.WaitForNextTickAsync(_stopping.Token))
             {
-                timer.Period = interval;
+                // Setting a timer wakes the runtime's thread of timers: once is enough.
+                if (timer.Period != interval)
+                    timer.Period = interval;
                 await RunOnceAsync(_stopping.Token);
             }
         }
