@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need, builds with warnings as errors, checks the format and runs every test project.
 # Prints the seconds of each project; the last line is "N passed, N failed, N skipped". ./test.sh Tidy Cli runs those alone.
-# ./test.sh --long runs what takes long as well, and random tests at length: hours.
+# ./test.sh --long runs what takes long as well, and random tests at length.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 results="$root/artifacts/test-results"

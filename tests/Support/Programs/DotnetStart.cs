@@ -28,7 +28,8 @@ public static class DotnetStart
             UseShellExecute = false,
         };
 
-        // A process that runs for a few seconds is mostly busy compiling: quickly, here, and once.
+        // A process that runs for a few seconds is mostly busy compiling: quickly here, and without profiles. How
+        // programs are compiled that users start is RuntimeSettingsTests' matter.
         start.Environment["DOTNET_TieredCompilation"] = "1";
         start.Environment["DOTNET_TieredPGO"] = "0";
         start.Environment["DOTNET_TC_CallCountingDelayMs"] = "64"; // 100 in hexadecimal, the runtime's own.

@@ -25,8 +25,8 @@ public sealed class CrashStormTests(ITestOutputHelper output)
         await using CrashStorm storm = await CrashStorm.StartAsync(
             data,
             flush,
-            new Random((int)Setting("EQUEUE_CRASH_SEED", 1)),
-            (int)Setting("EQUEUE_CRASH_RATE", 50_000),
+            new Random(LongRun.Setting("EQUEUE_CRASH_SEED", 1)),
+            LongRun.Setting("EQUEUE_CRASH_RATE", 50_000),
             Setting("EQUEUE_CRASH_RETENTION", 1_000_000_000));
         try
         {
