@@ -7,6 +7,9 @@ internal sealed class FetchQuotas(QuotaTable quotas, TopicCatalogue catalogue, T
     /// <summary>Entry bytes that an answer may carry whatever the rate.</summary>
     private const int SmallestShare = 64 << 10;
 
+    /// <summary>Whether there is any quota: then each answer is asked for, and charged, by itself.</summary>
+    public bool AreUsed => quotas.IsUsed;
+
     /// <summary>Whether a request must be put off because its client is in debt; then it is counted.</summary>
     /// <param name="session">Whose request.</param>
     /// <param name="debt">For how long.</param>

@@ -161,13 +161,9 @@ internal sealed class FetchServing : IDisposable
                 return true;
             }
 
-            if (session.IsDue || _isStopping || IsEnough(session, answer) || IsToBeTold(session))
-            {
-                Send(session, answer, maySendHere);
-                return true;
-            }
-
-            return Park(session);
+            return session.IsDue || _isStopping || IsEnough(session, answer) || IsToBeTold(session)
+                ? !Send(session, answer, maySendHere)
+                : Park(session);
         }
         finally
         {
@@ -197,7 +193,8 @@ internal sealed class FetchServing : IDisposable
         || session.PassedCount >= PassedQueues.MaxUntoldMessages
         || (session.IsPassing && (session.Phase == FetchPhase.Ended || _waits.Left(session) <= TimeSpan.Zero));
 
-    private void Send(FetchSession session, FetchAnswer answer, bool maySendHere)
+    /// <returns>Whether another answer to the same request follows.</returns>
+    private bool Send(FetchSession session, FetchAnswer answer, bool maySendHere)
     {
         session.Advance();
         _passed.Tell(session, answer);
@@ -211,16 +208,23 @@ internal sealed class FetchServing : IDisposable
 
         // The next request may come as soon as the answer leaves: the session must rest before.
         (Topic Topic, int Bytes)[] given = _quotas.GivenBy(session);
-        if (session.TryMove(FetchPhase.Serving, FetchPhase.Idle))
+        bool goesOn = !_isStopping && !_quotas.AreUsed && session.MayGoOnAfter(answer);
+        if (goesOn)
         {
-            answer.Frame = null;
-            _quotas.Charge(peer, given, answer.EntryBytes);
-            peer.Answer(header, frame, maySendHere, answer.IsBounded ? FrameFlags.Marked : FrameFlags.None);
+            session.GoOnAfter(answer);
         }
-        else
+        else if (!session.TryMove(FetchPhase.Serving, FetchPhase.Idle))
         {
             Abandon(session);
+            return false;
         }
+
+        answer.Frame = null;
+        _quotas.Charge(peer, given, answer.EntryBytes);
+        FrameFlags flags = (answer.IsBounded ? FrameFlags.Marked : FrameFlags.None)
+            | (goesOn ? FrameFlags.More : FrameFlags.None);
+        peer.Answer(header, frame, maySendHere, flags);
+        return goesOn;
     }
 
     /// <summary>Lets the request wait.</summary>

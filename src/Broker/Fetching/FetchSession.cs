@@ -236,6 +236,30 @@ internal sealed class FetchSession(
         serving.ServeParked(this, maySendHere: true);
     }
 
+    /// <summary>Whether another answer to the same request may follow: the reader takes several, its wait is not over,
+    /// and this one is so little that a request for each would cost more than what it brings.</summary>
+    public bool MayGoOnAfter(FetchAnswer answer) =>
+        Header.Flags.HasFlag(FrameFlags.More)
+        && !IsDue
+        && !answer.HasErrors
+        && answer.EntryBytes is > 0 and <= LittleBytes
+        && Request.MaxBytes - answer.EntryBytes >= LittleBytes;
+
+    /// <summary>Begins the next answer to the same request, as if the reader had asked for it: with what is left of its
+    /// bytes and of its wait.</summary>
+    public void GoOnAfter(FetchAnswer answer)
+    {
+        NextSequence++;
+        HasWaited = true;
+        Request = Request with
+        {
+            Sequence = Request.Sequence + 1,
+            MaxBytes = Request.MaxBytes - answer.EntryBytes,
+            Queues = [],
+            Removed = [],
+        };
+    }
+
     /// <summary>The answer leaves: moves each queue that it serves on, and counts what it gives, once for each topic
     /// whose queues stand together.</summary>
     public void Advance()

@@ -85,7 +85,7 @@ internal sealed partial class FetchSession
     private void TakeQueue(FetchedAnswer answer, in FetchedQueueHeader queue, ReadOnlyMemory<byte> entries)
     {
         if (!_queues.TryGetValue(new QueueKey(queue.Log, queue.Queue), out QueueCursor? cursor)
-            || cursor.IsRemoved || _changed.Contains(cursor))
+            || cursor.IsRemoved || cursor.IsPaused || _changed.Contains(cursor))
         {
             return;
         }

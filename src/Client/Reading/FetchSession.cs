@@ -6,12 +6,12 @@ namespace EQueue.Client;
 
 /// <summary>The long poll over all queues that a reader reads at one broker, over a connection of its own.</summary>
 /// <remarks>
-/// <para>One fetch is outstanding at a time. Its answer is taken apart on the receive loop, and the next fetch leaves
-/// from there at once, before anything was processed, as long as little enough is fetched ahead.</para>
+/// <para>One fetch is outstanding at a time. Its answers are taken apart on the receive loop, and behind the last the
+/// next one leaves from there at once, before anything was processed, as long as little is fetched ahead.</para>
 /// <para>After a lost connection a new session begins at the offsets up to which everything was received: no gap,
 /// nothing twice.</para>
 /// </remarks>
-internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
+internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
 {
     /// <summary>
     /// No session ever gets so far: a request with such a sequence ends a parked one, so that a change is not kept
@@ -104,10 +104,8 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             Leave(cursor);
     }
 
-    /// <summary>
-    /// Seeks to another place of a queue; what was fetched of it before is dropped. To be followed by
-    /// <see cref="Nudge"/>.
-    /// </summary>
+    /// <summary>Seeks to another place of a queue; what was fetched of it before is dropped. To be followed by
+    /// <see cref="Nudge"/>.</summary>
     /// <inheritdoc cref="MessageStream.Seek"/>
     public void Move(QueueCursor cursor, long offset, bool isFound, LogHistory? history)
     {
@@ -188,6 +186,9 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
         Pump();
     }
 
+    /// <summary>None for a reader that fetches little ahead: it decides about each answer.</summary>
+    TimeSpan IAnswersSink.LongestPause => _options.PrefetchBytes < _options.FetchBytes ? TimeSpan.Zero : _timeout;
+
     /// <inheritdoc/>
     void IResponseSink.OnResponse(long token, ResponseFrame response)
     {
@@ -202,12 +203,15 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
                 return;
             }
 
-            _isOutstanding = false;
             sentAt = _sentAt;
             if (response.Header.Error != 0)
                 failure = Link.FaultOf(response);
             else
                 answer = TakeApart(response, ref failure);
+            if (failure is null && response.Header.Flags.HasFlag(FrameFlags.More))
+                _sentAt = ClientMeter.Begin(_client.TimeProvider);
+            else
+                EndCall();
         }
 
         ObserveAnswer(sentAt, failure);
@@ -229,7 +233,7 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
         {
             if (token != _token || token == NudgeToken || _isClosed)
                 return;
-            _isOutstanding = false;
+            EndCall();
             sentAt = _sentAt;
         }
 
@@ -240,18 +244,15 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        Task recovery;
-        Task revival;
+        Task ending;
         lock (_gate)
         {
             _isClosed = true;
-            recovery = _recovery;
-            revival = _revival;
+            ending = Task.WhenAll(_recovery, _revival);
         }
 
         await _closing.CancelAsync().ConfigureAwait(false);
-        await recovery.ConfigureAwait(false);
-        await revival.ConfigureAwait(false);
+        await ending.ConfigureAwait(false);
         await Link.DisposeAsync().ConfigureAwait(false);
         _closing.Dispose();
     }
@@ -303,8 +304,14 @@ internal sealed partial class FetchSession : IResponseSink, IAsyncDisposable
             return;
         }
 
-        var nudge = new FetchRequest { SessionId = sessionId, Sequence = sequence };
-        Send(nudge, NudgeToken);
+        Send(new FetchRequest { SessionId = sessionId, Sequence = sequence }, NudgeToken);
+    }
+
+    /// <summary>What still comes of the fetch that was outstanding is dropped. Under the gate.</summary>
+    private void EndCall()
+    {
+        _isOutstanding = false;
+        _token++;
     }
 
     /// <summary>One at a time, beside the beat of a group's member that the broker keeps waiting.</summary>

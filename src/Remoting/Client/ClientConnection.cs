@@ -14,6 +14,7 @@ internal sealed class ClientConnection : IHandshakeChannel
     private readonly RemotingClientOptions _options;
     private readonly InFlightRing _ring;
     private readonly AnswerBurst _burst;
+    private readonly CallClock _clock;
     private readonly TimeProvider _time;
     private readonly Action<ClientConnection> _onClosing;
     private readonly FrameReader _reader;
@@ -26,7 +27,7 @@ internal sealed class ClientConnection : IHandshakeChannel
     /// <param name="remote">Where it leads.</param>
     /// <param name="options">The client's.</param>
     /// <param name="ring">The client's calls.</param>
-    /// <param name="time">Measures silence.</param>
+    /// <param name="clock">The client's; measures silence too.</param>
     /// <param name="onClosing">Told once that no more calls are to go out here, before those that did are failed: who
     /// calls again at once shall not meet this connection again.</param>
     public ClientConnection(
@@ -34,19 +35,20 @@ internal sealed class ClientConnection : IHandshakeChannel
         EndPoint remote,
         RemotingClientOptions options,
         InFlightRing ring,
-        TimeProvider time,
+        CallClock clock,
         Action<ClientConnection> onClosing)
     {
         _wire = wire;
         _options = options;
         _ring = ring;
         _burst = new AnswerBurst(ring);
-        _time = time;
+        _clock = clock;
+        _time = clock.Time;
         _onClosing = onClosing;
         RemoteEndPoint = remote;
-        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, time, Close, ring.Gate);
+        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, _time, Close, ring.Gate);
         _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
-        _lastReceived = time.GetTimestamp();
+        _lastReceived = _time.GetTimestamp();
     }
 
     /// <inheritdoc/>
@@ -90,9 +92,17 @@ internal sealed class ClientConnection : IHandshakeChannel
     }
 
     /// <summary>Sends the request of an armed slot; fails its call when the connection is closed.</summary>
-    public void Send(FrameBuffer request, byte opcode, byte version, uint id, bool inline)
+    /// <param name="request">The connection's from here on.</param>
+    /// <param name="opcode">1..255.</param>
+    /// <param name="version">The version of the opcode's payload.</param>
+    /// <param name="id">Of the slot.</param>
+    /// <param name="inline">Whether this thread may send it.</param>
+    /// <param name="sink">Whom the answer is told; null = the slot's own.</param>
+    public void Send(
+        FrameBuffer request, byte opcode, byte version, uint id, bool inline, IResponseSink? sink = null)
     {
-        request.Seal(opcode, version, FrameFlags.None, id, 0);
+        FrameFlags flags = InFlightRing.PauseOf(sink) is null ? FrameFlags.None : FrameFlags.More;
+        request.Seal(opcode, version, flags, id, 0);
         if (!Sender.Enqueue(request, inline))
             FailUnsent(id);
     }
@@ -242,6 +252,13 @@ internal sealed class ClientConnection : IHandshakeChannel
                 throw Refused(payload);
             if (!header.IsResponse)
                 SendPing(header.CorrelationId, FrameFlags.Response, inline: true);
+        }
+        else if (header.IsResponse && header.Flags.HasFlag(FrameFlags.More) && header.Error == 0
+            && _ring.TryGoOn(header.CorrelationId, _clock, out InFlightRing.Ending goingOn))
+        {
+            // Those that came before it are told first.
+            _burst.Deliver();
+            _ring.Answer(goingOn, _reader.Lease(header, payload));
         }
         else if (header.IsResponse)
         {

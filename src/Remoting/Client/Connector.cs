@@ -13,6 +13,7 @@ internal sealed class Connector
     private readonly RemotingClientOptions _options;
     private readonly InFlightRing _ring;
     private readonly GuardedLogger _logger;
+    private readonly CallClock _clock;
     private readonly TimeProvider _time;
     private readonly Dialer _dialer;
     private readonly CancellationToken _stopping;
@@ -33,14 +34,14 @@ internal sealed class Connector
     /// <param name="options">The client's.</param>
     /// <param name="ring">The client's calls.</param>
     /// <param name="logger">Where to log.</param>
-    /// <param name="time">Measures timeouts.</param>
+    /// <param name="clock">The client's.</param>
     /// <param name="stopping">The client is disposed.</param>
     public Connector(
         EndPoint endPoint,
         RemotingClientOptions options,
         InFlightRing ring,
         GuardedLogger logger,
-        TimeProvider time,
+        CallClock clock,
         CancellationToken stopping)
     {
         _endPoint = endPoint;
@@ -48,8 +49,9 @@ internal sealed class Connector
         _options = options;
         _ring = ring;
         _logger = logger;
-        _time = time;
-        _dialer = new Dialer(options, time);
+        _clock = clock;
+        _time = clock.Time;
+        _dialer = new Dialer(options, _time);
         _stopping = stopping;
     }
 
@@ -153,7 +155,7 @@ internal sealed class Connector
     private async Task<ClientConnection> ConnectAsync(EndPoint endPoint, CancellationToken ending)
     {
         (Wire wire, EndPoint address) = await _dialer.DialAsync(endPoint, ending).ConfigureAwait(false);
-        var connection = new ClientConnection(wire, address, _options, _ring, _time, Withdraw);
+        var connection = new ClientConnection(wire, address, _options, _ring, _clock, Withdraw);
         connection.Start();
         return connection;
     }

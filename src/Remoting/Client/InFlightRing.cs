@@ -139,6 +139,30 @@ internal sealed class InFlightRing
         return false;
     }
 
+    /// <summary>How long each further answer may take; null = the sink takes one answer.</summary>
+    public static TimeSpan? PauseOf(IResponseSink? sink) =>
+        sink is IAnswersSink { LongestPause: var pause } && pause > TimeSpan.Zero ? pause : null;
+
+    /// <summary>An answer came after which others follow: finds whom to tell.</summary>
+    /// <param name="id">Of the call.</param>
+    /// <param name="clock">The client's.</param>
+    /// <param name="ending">Whom; told by <see cref="Answer"/>.</param>
+    /// <returns>False when the call is over, or takes one answer alone.</returns>
+    public bool TryGoOn(uint id, CallClock clock, out Ending ending)
+    {
+        PendingCall[] slots = Volatile.Read(ref _slots);
+        int index = IndexOf(id);
+        ending = default;
+        if (id == 0 || index >= slots.Length || !slots[index].TryPeek(id, out ending)
+            || PauseOf(ending.Sink) is not { } pause)
+        {
+            return false;
+        }
+
+        slots[index].PutOff(id, clock.DeadlineOf(pause));
+        return true;
+    }
+
     /// <summary>For the thread that armed a call: fails it if its token was cancelled before that could be
     /// told.</summary>
     public void FailIfCancelled(uint id, CancellationToken cancellationToken)

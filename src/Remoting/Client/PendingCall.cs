@@ -118,6 +118,26 @@ internal sealed class PendingCall(byte[] cells, int start)
         return true;
     }
 
+    /// <summary>Says who is told of the call of this id, which goes on.</summary>
+    /// <returns>False when it is over.</returns>
+    public bool TryPeek(uint id, out InFlightRing.Ending ending)
+    {
+        ending = new InFlightRing.Ending(_sink ?? this, _sinkToken, _watch);
+
+        // Armed still, so it was when that was read: an id does not come back while its answers arrive.
+        Interlocked.MemoryBarrier();
+        return ArmedId == id;
+    }
+
+    /// <summary>Gives the call of this id until then, unless it is over.</summary>
+    public void PutOff(uint id, long deadline)
+    {
+        // Compared, so that the deadline of a call that has taken the slot meanwhile stays as it is.
+        long known = Deadline;
+        if (ArmedId == id)
+            Interlocked.CompareExchange(ref _deadline, deadline, known);
+    }
+
     /// <summary>Keeps the answer and lets it be seen; <see cref="TryClaim"/> follows.</summary>
     public void Show(in ResponseFrame response)
     {

@@ -173,7 +173,7 @@ public sealed partial class RemotingClient
             return;
         }
 
-        connection.Send(request, opcode, version, id, inlineAllowed || _ring.InFlight <= 1);
+        connection.Send(request, opcode, version, id, inlineAllowed || _ring.InFlight <= 1, sink);
     }
 
     /// <summary>The connection, if a request may use it at once: no caller waits whom it would overtake, and there is

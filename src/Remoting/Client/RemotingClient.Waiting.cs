@@ -61,7 +61,7 @@ public sealed partial class RemotingClient
             {
                 (ClientConnection connection, uint id, _) = await _line
                     .TakeSlotAsync(request, sink, token, deadline, CancellationToken.None).ConfigureAwait(false);
-                connection.Send(request, opcode, version, id, inline: false);
+                connection.Send(request, opcode, version, id, inline: false, sink);
             }
             finally
             {

@@ -56,7 +56,7 @@ public sealed partial class RemotingClient : IAsyncDisposable
             thrown => Log.SinkFailed(_logger, Name, thrown),
             deadline => _watch?.At(deadline));
         _clock = new CallClock(_time, options.RequestTimeout);
-        _connector = new Connector(endPoint, options, _ring, _logger, _time, _stopping.Token);
+        _connector = new Connector(endPoint, options, _ring, _logger, _clock, _stopping.Token);
         _line = new CallLine(_connector, _ring, options, _clock);
     }
 

@@ -19,4 +19,7 @@ public enum FrameFlags : ushort
 
     /// <summary>Means what the operation says; the transport passes it through.</summary>
     Marked = 8,
+
+    /// <summary>A request: it takes several answers. An answer: another one to the same request follows.</summary>
+    More = 16,
 }

@@ -75,6 +75,10 @@ internal sealed class TestPeer : IAsyncDisposable
     public ValueTask SendOnewayAsync(Opcode opcode, FrameBuffer body) =>
         _client.SendOnewayAsync(body, (byte)opcode, 0, CancellationToken.None);
 
+    /// <summary>Sends a request that takes several answers, where the sink does.</summary>
+    public void Follow(Opcode opcode, FrameBuffer body, IResponseSink sink) =>
+        _client.Invoke(body, (byte)opcode, 0, Patience, sink, token: 0, inlineAllowed: true);
+
     public async Task<ErrorCode> RefusalAsync(Opcode opcode, FrameBuffer body, byte version = 0)
     {
         using ResponseFrame answer = await SendAsync(opcode, body, version);
