@@ -34,17 +34,13 @@ internal sealed class DeadlineWheel<T> : IDisposable
     private bool _isDisposed;
 
     /// <param name="time">Measures the waits.</param>
-    /// <param name="onDue">Called on the timer's thread for each wait that is over, after its removal.</param>
+    /// <param name="onDue">Called on the pool for each wait that is over, after its removal.</param>
     public DeadlineWheel(TimeProvider time, Action<T> onDue)
     {
         _time = time;
         _onDue = onDue;
         _started = time.GetTimestamp();
-        _timer = time.CreateTimer(
-            static wheel => ((DeadlineWheel<T>)wheel!).Turn(),
-            this,
-            Timeout.InfiniteTimeSpan,
-            Timeout.InfiniteTimeSpan);
+        _timer = TickThread.CreateTimer(time, Turn);
     }
 
     /// <summary>Time since the wheel was made, without pauses. Steps back by up to the longest gap after one.</summary>
@@ -110,7 +106,8 @@ internal sealed class DeadlineWheel<T> : IDisposable
         return elapsed - _paused;
     }
 
-    private void Turn()
+    /// <returns>The waits that are over; null = none.</returns>
+    private DueWaits? Turn()
     {
         List<T> due = [];
         lock (_gate)
@@ -131,8 +128,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
                 _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
 
-        foreach (T waiter in due)
-            _onDue(waiter);
+        return due.Count == 0 ? null : new DueWaits(due, _onDue);
     }
 
     private void CollectDue(int slot, long now, List<T> due)
@@ -192,5 +188,14 @@ internal sealed class DeadlineWheel<T> : IDisposable
         place.Slot = -1;
         place.Previous = place.Next = null;
         _count--;
+    }
+
+    private sealed class DueWaits(List<T> waiters, Action<T> onDue) : IThreadPoolWorkItem
+    {
+        public void Execute()
+        {
+            foreach (T waiter in waiters)
+                onDue(waiter);
+        }
     }
 }
