@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using EQueue.Protocol;
 using EQueue.Remoting;
 using EQueue.Support;
@@ -16,7 +17,11 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
 
     public async ValueTask InitializeAsync()
     {
-        _broker = await TestBroker.StartAsync();
+        BrokerOptions options = TestBroker.SmallOptions();
+        _broker = await TestBroker.StartAsync(options with
+        {
+            Limits = options.Limits with { MaxFetchBytes = 64 << 20 },
+        });
         _peer = await _broker.ConnectAsync();
         _producer = await _broker.ConnectAsync("producer");
         _queue = (await _peer.CreateTopicAsync("orders")).Queues[0].Id;
@@ -74,6 +79,50 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
         Assert.Equal((first.Session, first.Sequence + 1), (last.Session, last.Sequence));
         await _producer.ProduceAsync(_queue, "b");
         Assert.Equal(["b"], (await _peer.FetchAsync(last.Next())).Bodies);
+    }
+
+    [Fact]
+    public async Task GivenMessagesWithoutAPause_WhenTheWaitIsOver_ThenTheNextAnswerIsTheLast()
+    {
+        const int WaitMs = 300;
+        bool isOver = false;
+        AnswerReader reader = Follow(Messages.Open(WaitMs, Messages.From(_queue, 0)));
+        long began = Stopwatch.GetTimestamp();
+        var producing = Task.Run(async () =>
+        {
+            while (!Volatile.Read(ref isOver))
+                await _producer.ProduceAsync(_queue, "a");
+        });
+        int count = 0;
+        bool isFollowed = true;
+        TimeSpan took = default;
+        while (isFollowed)
+        {
+            (_, isFollowed) = await reader.NextAsync();
+            took = Stopwatch.GetElapsedTime(began);
+            count++;
+        }
+
+        Volatile.Write(ref isOver, true);
+        await producing;
+        Assert.InRange(took.TotalMilliseconds, WaitMs - 20, WaitMs + 5_000);
+        Assert.InRange(count, 10, 100_000);
+    }
+
+    [Fact]
+    public async Task GivenAReaderThatDoesNotTakeItsAnswers_WhenMoreCome_ThenTheBrokerStopsGoingOn()
+    {
+        using RawConnection raw = await RawConnection.ConnectAsync(_broker.EndPoint);
+        await raw.SayHelloAsync();
+        FrameBuffer request =
+            TestPeer.Encode(Messages.Open(Long, Messages.From(_queue, 0)) with { MaxBytes = int.MaxValue });
+        await raw.SendAsync(RawConnection.Frame(Opcode.Fetch, request.WrittenSpan, (ushort)FrameFlags.More));
+        string body = new('x', 30_000);
+        for (int i = 0; i < 1_000; i++)
+            await _producer.ProduceAsync(_queue, body);
+        long given = await _producer.FigureAsync("broker.fetchedBytes");
+        Assert.InRange(given, body.Length, 16_000_000);
+        Assert.Equal(0, await _producer.FigureAsync("broker.parkedFetches"));
     }
 
     [Fact]

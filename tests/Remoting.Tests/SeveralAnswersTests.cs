@@ -85,6 +85,51 @@ public sealed class SeveralAnswersTests
     }
 
     [Fact]
+    public async Task GivenManyAnswersToOneRequest_WhenTheServerStops_ThenAnotherRequestIsAnsweredBeforeTheEnd()
+    {
+        var answering = new TaskCompletionSource();
+        var stopping = new TaskCompletionSource();
+        await using TestServer server = await TestServer.StartAsync(new ScriptedHandler
+        {
+            OnCustom = (connection, header, payload) =>
+            {
+                if (header.Flags.HasFlag(FrameFlags.More))
+                {
+                    for (byte i = 0; i < 10; i++)
+                        Answer(connection, header, i, FrameFlags.More);
+                    _ = stopping.Task.ContinueWith(
+                        _ => Answer(connection, header, 10, FrameFlags.None), TaskScheduler.Default);
+                    return ValueTask.CompletedTask;
+                }
+
+                answering.SetResult();
+                _ = stopping.Task.ContinueWith(
+                    async _ =>
+                    {
+                        await Eventually.PassedAsync(TimeSpan.FromMilliseconds(300));
+                        Answer(connection, header, 99, FrameFlags.None);
+                    },
+                    TaskScheduler.Default);
+                return ValueTask.CompletedTask;
+            },
+        });
+        await using RemotingClient client = server.NewClient();
+        var sink = new Sink();
+        Invoke(client, sink, token: 0);
+        for (int i = 0; i < 10; i++)
+            Assert.Equal((0, i, null), await sink.NextAsync());
+        ValueTask<ResponseFrame> other =
+            client.InvokeAsync(Calls.Buffer([1]), ScriptedHandler.Custom, 1, Calls.Timeout, CancellationToken.None);
+        await answering.Task.WaitAsync(Calls.Timeout);
+        Task stopped = server.Server.StopAsync(Calls.Timeout, CancellationToken.None);
+        stopping.SetResult();
+        Assert.Equal((0, 10, null), await sink.NextAsync());
+        using ResponseFrame answer = await other;
+        Assert.Equal(99, answer.PayloadSpan[0]);
+        await stopped;
+    }
+
+    [Fact]
     public void GivenAnAnswerThatMoreFollow_WhenItComes_ThenTheNextHasAsLongAgain()
     {
         var ring = new InFlightRing(8, exception => throw exception);

@@ -15,6 +15,7 @@ internal sealed class FetchHandler : IBrokerModule, IRuleObserver, IDisposable
     private readonly TopicCatalogue _catalogue;
     private readonly BrokerCounters _counters;
     private readonly QuotaTable _quotas;
+    private readonly LimitOptions _limits;
     private readonly TimeProvider _time;
     private readonly FetchSessions _sessions;
     private readonly FetchServing _serving;
@@ -26,6 +27,7 @@ internal sealed class FetchHandler : IBrokerModule, IRuleObserver, IDisposable
         _catalogue = catalogue;
         _counters = context.Counters;
         _quotas = quotas;
+        _limits = context.Limits;
         _time = context.Time;
         _sessions = new FetchSessions(context, catalogue);
         _serving = new FetchServing(context, catalogue, quotas, _sessions);
@@ -128,7 +130,7 @@ internal sealed class FetchHandler : IBrokerModule, IRuleObserver, IDisposable
         session.IsDue = request.MaxWaitMs == 0 || request.MinBytes == 0;
         session.HasWaited = false;
         session.Header = header;
-        session.Request = request;
+        session.Request = request with { MaxBytes = Math.Min(request.MaxBytes, _limits.MaxFetchBytes) };
         bool isOurs = session.TryMove(FetchPhase.Idle, FetchPhase.Serving);
         System.Diagnostics.Debug.Assert(isOurs, "Only the receive loop takes a session out of rest.");
         foreach (QueueKey removed in request.Removed)
@@ -138,7 +140,7 @@ internal sealed class FetchHandler : IBrokerModule, IRuleObserver, IDisposable
         }
 
         if (request.Queues.Count + request.Removed.Count > KeptChanges)
-            session.Request = request with { Queues = [], Removed = [] };
+            session.Request = session.Request with { Queues = [], Removed = [] };
         foreach (FetchQueue wanted in request.Queues)
         {
             if (!session.Queues.TryGetValue(wanted.Queue, out SessionQueue? queue))

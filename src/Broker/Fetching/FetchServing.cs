@@ -12,6 +12,9 @@ namespace EQueue.Broker;
 /// </remarks>
 internal sealed class FetchServing : IDisposable
 {
+    /// <summary>Turns of one session without a rest.</summary>
+    private const int MaxTurns = 16;
+
     private readonly QueueStore _store;
     private readonly BrokerCounters _counters;
     private readonly FailureAnswers _failures;
@@ -118,12 +121,12 @@ internal sealed class FetchServing : IDisposable
     {
         try
         {
-            while (!await TryServeAsync(session, maySendHere))
+            for (int turns = 1; !await TryServeAsync(session, maySendHere); turns++)
             {
                 maySendHere = false;
 
-                // There is more to pass over: everybody else who waits for a thread comes first.
-                if (session.IsPassing)
+                // There is more to pass over, or one answer follows the other: all who wait for a thread come first.
+                if (session.IsPassing || turns % MaxTurns == 0)
                     await Task.Yield();
             }
         }
@@ -208,7 +211,8 @@ internal sealed class FetchServing : IDisposable
 
         // The next request may come as soon as the answer leaves: the session must rest before.
         (Topic Topic, int Bytes)[] given = _quotas.GivenBy(session);
-        bool goesOn = !_isStopping && !_quotas.AreUsed && session.MayGoOnAfter(answer);
+        bool goesOn = !_isStopping && !_quotas.AreUsed && session.MayGoOnAfter(answer)
+            && _waits.Left(session) > TimeSpan.Zero;
         if (goesOn)
         {
             session.GoOnAfter(answer);

@@ -236,11 +236,14 @@ internal sealed class FetchSession(
         serving.ServeParked(this, maySendHere: true);
     }
 
-    /// <summary>Whether another answer to the same request may follow: the reader takes several, its wait is not over,
-    /// and this one is so little that a request for each would cost more than what it brings.</summary>
+    /// <summary>Whether another answer to the same request may follow: the reader takes several, and has taken what it
+    /// was given; its wait is not over; and this one is so little that a request for each would cost more than what it
+    /// brings.</summary>
     public bool MayGoOnAfter(FetchAnswer answer) =>
         Header.Flags.HasFlag(FrameFlags.More)
         && !IsDue
+        && !Peer.IsClosed
+        && Peer.Transport.QueuedBytes < SendBudget.UnitBytes
         && !answer.HasErrors
         && answer.EntryBytes is > 0 and <= LittleBytes
         && Request.MaxBytes - answer.EntryBytes >= LittleBytes;

@@ -4,8 +4,8 @@ namespace EQueue.Broker;
 /// <remarks>
 /// Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late. The timer rings
 /// when the next wait ends, and each 400 ms at least, so that a parked request costs next to nothing. The clock counts
-/// only time in which the wheel turned: a gap of more than <see cref="LongestGap"/> between two turns is a pause of
-/// this process or its machine, and no wait ends for that.
+/// only time in which the wheel turned: a gap of more than <see cref="LongestGap"/> between two turns, or until
+/// a thread is free to end a wait, is a pause of this process or its machine, and no wait ends for that.
 /// </remarks>
 internal sealed class DeadlineWheel<T> : IDisposable
     where T : class, IDeadline
@@ -110,13 +110,15 @@ internal sealed class DeadlineWheel<T> : IDisposable
     private DueWaits? Turn()
     {
         List<T> due = [];
+        TimeSpan foundAt;
         lock (_gate)
         {
             TimeSpan elapsed = _time.GetElapsedTime(_started);
             if (elapsed - _lastTurn > LongestGap)
                 _paused += elapsed - _lastTurn - Tick;
             _lastTurn = elapsed;
-            long now = (elapsed - _paused).Ticks / Tick.Ticks;
+            foundAt = elapsed - _paused;
+            long now = foundAt.Ticks / Tick.Ticks;
             long from = Math.Max(_lastTick + 1, now - SlotCount + 1);
             for (long tick = from; tick <= now; tick++)
                 CollectDue((int)(tick % SlotCount), now, due);
@@ -128,7 +130,30 @@ internal sealed class DeadlineWheel<T> : IDisposable
                 _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
 
-        return due.Count == 0 ? null : new DueWaits(due, _onDue);
+        return due.Count == 0 ? null : new DueWaits(this, due, foundAt);
+    }
+
+    /// <summary>Ends waits that are over, unless no thread was free for that for so long that it counts as a pause:
+    /// then what would have ended them may be on its way, and they have another tick.</summary>
+    /// <param name="due">The waits.</param>
+    /// <param name="foundAt">The wheel's time when they were found to be over.</param>
+    private void EndAll(List<T> due, TimeSpan foundAt)
+    {
+        lock (_gate)
+        {
+            TimeSpan elapsed = _time.GetElapsedTime(_started);
+            if (Clock() - foundAt >= LongestGap)
+            {
+                (_lastTurn, _paused) = (elapsed, elapsed - foundAt);
+                _lastTick = foundAt.Ticks / Tick.Ticks;
+                foreach (T waiter in due.Where(waiter => waiter.Place.Slot < 0))
+                    Add(waiter, TimeSpan.Zero);
+                return;
+            }
+        }
+
+        foreach (T waiter in due)
+            _onDue(waiter);
     }
 
     private void CollectDue(int slot, long now, List<T> due)
@@ -190,12 +215,8 @@ internal sealed class DeadlineWheel<T> : IDisposable
         _count--;
     }
 
-    private sealed class DueWaits(List<T> waiters, Action<T> onDue) : IThreadPoolWorkItem
+    private sealed class DueWaits(DeadlineWheel<T> wheel, List<T> waiters, TimeSpan foundAt) : IThreadPoolWorkItem
     {
-        public void Execute()
-        {
-            foreach (T waiter in waiters)
-                onDue(waiter);
-        }
+        public void Execute() => wheel.EndAll(waiters, foundAt);
     }
 }

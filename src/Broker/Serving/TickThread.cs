@@ -135,9 +135,11 @@ internal sealed class TickThread
 
         public void Dispose()
         {
-            Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
             lock (thread._gate)
+            {
+                Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
                 _isDisposed = true;
+            }
         }
 
         public ValueTask DisposeAsync()

@@ -65,22 +65,4 @@ internal sealed partial class FetchSession
         else
             _stream.Fail(fault);
     }
-
-    private async Task ReviveLaterAsync(Task previous)
-    {
-        await previous.ConfigureAwait(false); // done, but for its end: so one task stands for all
-        try
-        {
-            await Task.Delay(_client.ReconnectBackoffMax, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
-        }
-        catch (OperationCanceledException)
-        {
-            return; // disposed while waiting
-        }
-
-        // Before they are asked for: one whose answer is an error again is due again.
-        lock (_gate)
-            _isRevivalDue = false;
-        Revive();
-    }
 }

@@ -35,10 +35,10 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
     private readonly List<QueueKey> _removed = [];
     private readonly Stack<FetchedAnswer> _free = new();
     private readonly CancellationTokenSource _closing = new();
+    private readonly QueueRevival _revival;
     private readonly TimeSpan _maxWait;
     private readonly TimeSpan _timeout;
     private Task _recovery = Task.CompletedTask;
-    private Task _revival = Task.CompletedTask;
     private long _token = NudgeToken;
     private uint _sessionId;
     private long _sentAt;
@@ -46,7 +46,6 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
     private long _bufferedBytes;
     private bool _isOutstanding;
     private bool _isRecovering;
-    private bool _isRevivalDue;
     private bool _hasFailed;
     private bool _isClosed;
 
@@ -61,6 +60,7 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
         _timeout = options.MaxFetchWait + client.RequestTimeout;
         _logger = client.LoggerFactory.CreateLogger("EQueue.Client.Consumer");
         Link = link;
+        _revival = new QueueRevival(Revive, client, _closing.Token);
         Places = new PlaceSearch(link, client.RequestTimeout);
     }
 
@@ -122,17 +122,7 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
     }
 
     /// <summary>Asks again, after a pause, for all queues that fell out of the session by an error.</summary>
-    public void ReviveLater()
-    {
-        lock (_gate)
-        {
-            if (_isClosed || _isRevivalDue)
-                return;
-            _isRevivalDue = true;
-            Task previous = _revival;
-            _revival = Task.Run(() => ReviveLaterAsync(previous));
-        }
-    }
+    public void ReviveLater() => _revival.BeDue();
 
     /// <summary>Fetches a queue or not, without forgetting its place.</summary>
     public void SetPaused(QueueCursor cursor, bool isPaused)
@@ -189,6 +179,11 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
     /// <summary>None for a reader that fetches little ahead: it decides about each answer.</summary>
     TimeSpan IAnswersSink.LongestPause => _options.PrefetchBytes < _options.FetchBytes ? TimeSpan.Zero : _timeout;
 
+    /// <summary>Whether another answer to the same fetch is welcome: no broker makes the reader hold much more than it
+    /// asked for.</summary>
+    private bool TakesMore => _options.PrefetchBytes >= _options.FetchBytes
+        && _bufferedBytes <= _options.PrefetchBytes + (2L * _options.FetchBytes);
+
     /// <inheritdoc/>
     void IResponseSink.OnResponse(long token, ResponseFrame response)
     {
@@ -208,10 +203,11 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
                 failure = Link.FaultOf(response);
             else
                 answer = TakeApart(response, ref failure);
-            if (failure is null && response.Header.Flags.HasFlag(FrameFlags.More))
+            bool isFollowed = response.Header.Flags.HasFlag(FrameFlags.More);
+            if (isFollowed && failure is null && TakesMore)
                 _sentAt = ClientMeter.Begin(_client.TimeProvider);
             else
-                EndCall();
+                EndCall(isFollowed);
         }
 
         ObserveAnswer(sentAt, failure);
@@ -233,7 +229,7 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
         {
             if (token != _token || token == NudgeToken || _isClosed)
                 return;
-            EndCall();
+            EndCall(isFollowed: false);
             sentAt = _sentAt;
         }
 
@@ -244,15 +240,16 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        Task ending;
+        Task recovery;
         lock (_gate)
         {
             _isClosed = true;
-            ending = Task.WhenAll(_recovery, _revival);
+            recovery = _recovery;
         }
 
         await _closing.CancelAsync().ConfigureAwait(false);
-        await ending.ConfigureAwait(false);
+        await recovery.ConfigureAwait(false);
+        await _revival.Ended.ConfigureAwait(false);
         await Link.DisposeAsync().ConfigureAwait(false);
         _closing.Dispose();
     }
@@ -307,11 +304,14 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
         Send(new FetchRequest { SessionId = sessionId, Sequence = sequence }, NudgeToken);
     }
 
-    /// <summary>What still comes of the fetch that was outstanding is dropped. Under the gate.</summary>
-    private void EndCall()
+    /// <summary>What still comes of the fetch that was outstanding is dropped, and with it the session that gives it.
+    /// Under the gate.</summary>
+    private void EndCall(bool isFollowed)
     {
         _isOutstanding = false;
         _token++;
+        if (isFollowed)
+            _sessionId = 0;
     }
 
     /// <summary>One at a time, beside the beat of a group's member that the broker keeps waiting.</summary>

@@ -86,7 +86,7 @@ public sealed class FrameConnection : Connection
 
         frame.Seal(opcode, version, flags, correlationId, error);
         Sender.Enqueue(frame, inlineAllowed);
-        if ((flags & FrameFlags.Response) != FrameFlags.None)
+        if (IsLastAnswer(flags))
             Requests.NoteAnswer();
     }
 
@@ -120,15 +120,19 @@ public sealed class FrameConnection : Connection
         if (inlineAllowed && Sender.IsCorkedHere)
         {
             Sender.Hold(header, payload);
-            if ((flags & FrameFlags.Response) != FrameFlags.None)
+            if (IsLastAnswer(flags))
                 Requests.NoteAnswerByLoop();
             return;
         }
 
         Sender.Enqueue(header, payload, inlineAllowed);
-        if ((flags & FrameFlags.Response) != FrameFlags.None)
+        if (IsLastAnswer(flags))
             Requests.NoteAnswer();
     }
+
+    /// <summary>Whether a request is answered with that, and no more follows.</summary>
+    private static bool IsLastAnswer(FrameFlags flags) =>
+        (flags & (FrameFlags.Response | FrameFlags.More)) == FrameFlags.Response;
 
     internal override void SendSignOfLife() => SendPing(0, FrameFlags.None, inline: false);
 

@@ -83,6 +83,32 @@ public sealed class DeadlineWheelTests : IDisposable
         Assert.All(_ended, end => Assert.InRange(end.At, due[end.Waiter] - Tick, due[end.Waiter] + (2 * Tick)));
     }
 
+    [Fact]
+    public void GivenAWaitThatIsOver_WhenNoThreadIsFreeToEndItForLong_ThenThatIsAPauseForAllWaits()
+    {
+        using DeadlineWheel<Waiter> wheel = NewWheel();
+        var starved = TimeSpan.FromSeconds(5);
+        var first = new Waiter();
+        var second = new Waiter();
+        var third = new Waiter();
+        wheel.Add(first, TimeSpan.FromSeconds(1));
+        wheel.Add(second, TimeSpan.FromSeconds(10));
+        TimeSpan began = _time.Now;
+        _time.Starved = starved;
+        _time.Advance(TimeSpan.FromSeconds(1) + Tick);
+        Assert.Empty(_ended);
+        Assert.InRange(_time.Now - began, starved + TimeSpan.FromSeconds(1), starved + TimeSpan.FromSeconds(1.1));
+        Assert.InRange(wheel.Now, TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(1.1));
+
+        TimeSpan later = _time.Now;
+        wheel.Add(third, TimeSpan.FromMilliseconds(100));
+        _time.Advance(TimeSpan.FromSeconds(20));
+        Assert.Equal([first, third, second], _ended.Select(end => end.Waiter));
+        Assert.InRange(_ended[0].At - later, TimeSpan.Zero, 3 * Tick);
+        Assert.InRange(_ended[1].At - later, TimeSpan.FromMilliseconds(80), TimeSpan.FromMilliseconds(160));
+        Assert.InRange(_ended[2].At - began - starved, TimeSpan.FromSeconds(9.9), TimeSpan.FromSeconds(10.1));
+    }
+
     private DeadlineWheel<Waiter> NewWheel() => new(_time, waiter => _ended.Add((waiter, _time.Now)));
 
     private sealed class Waiter : IDeadline
@@ -97,6 +123,7 @@ public sealed class DeadlineWheelTests : IDisposable
         private object? _state;
         private TimeSpan _due = TimeSpan.MaxValue;
         private TimeSpan _period;
+        private int _looks;
 
         public TimeSpan Now { get; private set; } = TimeSpan.FromMilliseconds(3);
 
@@ -105,7 +132,16 @@ public sealed class DeadlineWheelTests : IDisposable
 
         public override long TimestampFrequency => TimeSpan.TicksPerSecond;
 
-        public override long GetTimestamp() => Now.Ticks;
+        /// <summary>How long the thread that shall end the next waits is kept waiting: until it looks at the clock, the
+        /// second to do so in a turn.</summary>
+        public TimeSpan Starved { get; set; }
+
+        public override long GetTimestamp()
+        {
+            if (++_looks == 2 && Starved > TimeSpan.Zero)
+                (Now, Starved) = (Now + Starved, TimeSpan.Zero);
+            return Now.Ticks;
+        }
 
         public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
         {
@@ -129,10 +165,11 @@ public sealed class DeadlineWheelTests : IDisposable
                 Now = _due;
                 _due += _period;
                 Turns++;
+                _looks = 0;
                 _callback!(_state);
             }
 
-            Now = end;
+            Now = Now > end ? Now : end;
         }
 
         public void Dispose() => _due = TimeSpan.MaxValue;
