@@ -13,7 +13,7 @@ namespace EQueue.Broker;
 internal sealed class FetchServing : IDisposable
 {
     /// <summary>Turns of one session without a rest.</summary>
-    private const int MaxTurns = 16;
+    private const int TurnsInARow = 16;
 
     private readonly QueueStore _store;
     private readonly BrokerCounters _counters;
@@ -126,7 +126,7 @@ internal sealed class FetchServing : IDisposable
                 maySendHere = false;
 
                 // There is more to pass over, or one answer follows the other: all who wait for a thread come first.
-                if (session.IsPassing || turns % MaxTurns == 0)
+                if (session.IsPassing || turns % TurnsInARow == 0)
                     await Task.Yield();
             }
         }
