@@ -69,7 +69,7 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
     [Fact]
     public async Task GivenAnAnswerThatWasFollowed_WhenTheWaitIsOver_ThenAnEmptyOneEndsItAndTheSessionGoesOn()
     {
-        AnswerReader reader = Follow(Messages.Open(500, Messages.From(_queue, 0)));
+        AnswerReader reader = Follow(Messages.Open(1_500, Messages.From(_queue, 0)));
         await _producer.ProduceAsync(_queue, "a");
         (Fetched first, bool isFollowed) = await reader.NextAsync();
         Assert.True(isFollowed);
@@ -106,7 +106,7 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
         Volatile.Write(ref isOver, true);
         await producing;
         Assert.InRange(took.TotalMilliseconds, WaitMs - 20, WaitMs + 5_000);
-        Assert.InRange(count, 10, 100_000);
+        Assert.InRange(count, 2, 100_000);
     }
 
     [Fact]
@@ -118,7 +118,7 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
             TestPeer.Encode(Messages.Open(Long, Messages.From(_queue, 0)) with { MaxBytes = int.MaxValue });
         await raw.SendAsync(RawConnection.Frame(Opcode.Fetch, request.WrittenSpan, (ushort)FrameFlags.More));
         string body = new('x', 30_000);
-        for (int i = 0; i < 1_000; i++)
+        for (int i = 0; i < 2_000; i++)
             await _producer.ProduceAsync(_queue, body);
         long given = await _producer.FigureAsync("broker.fetchedBytes");
         Assert.InRange(given, body.Length, 16_000_000);

@@ -245,6 +245,31 @@ public sealed class ConsumerTests
         Assert.Empty(reader.GetProgress());
     }
 
+    [Fact]
+    public async Task GivenAPausedQueue_WhenMessagesAreSentToIt_ThenTheyAreGivenOnceItIsResumedAndNotBefore()
+    {
+        await using TestBroker broker = await TestBroker.StartAsync(queues: 1);
+        await SendAsync(broker, "paused", 1);
+        await using QueueReader reader = broker.Client.CreateReader();
+        await reader.AssignAsync("paused", 0, StartPosition.Begin, Token);
+        Assert.Single(await reader.PullAsync(1, TimeSpan.FromSeconds(30), Token));
+        for (int round = 0; round < 3; round++)
+        {
+            reader.Pause("paused", 0);
+            await SendAsync(broker, "paused", 4);
+            Assert.Empty(await reader.PullAsync(10, TimeSpan.FromMilliseconds(200), Token));
+            reader.Resume("paused", 0);
+            List<long> offsets = [];
+            while (offsets.Count < 4)
+            {
+                offsets.AddRange(
+                    (await reader.PullAsync(10, TimeSpan.FromSeconds(30), Token)).Select(m => m.Offset.Value));
+            }
+
+            Assert.Equal(Enumerable.Range(1 + (4 * round), 4).Select(offset => (long)offset), offsets);
+        }
+    }
+
     [Theory]
     [InlineData(OutOfRangePolicy.Begin)]
     [InlineData(OutOfRangePolicy.End)]
