@@ -61,7 +61,7 @@ public sealed class FetchTests : IAsyncLifetime
     {
         Task<Fetched> fetch = _peer.FetchAsync(
             Messages.Open(Long, [.. _queues.Select(queue => Messages.From(queue, 0))]));
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
         await _producer.ProduceAsync(_queues[2], "a");
         Fetched fetched = await fetch;
         Assert.Equal(_queues[2], Assert.Single(fetched.Queues).Header.Queue);
@@ -69,7 +69,7 @@ public sealed class FetchTests : IAsyncLifetime
         Assert.Equal(0, await _producer.FigureAsync("broker.parkedFetches"));
 
         fetch = _peer.FetchAsync(fetched.Next(Long));
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
         await _producer.ProduceAsync(_queues[0], "b");
         Assert.Equal(["b"], (await fetch).Bodies);
     }
@@ -89,9 +89,9 @@ public sealed class FetchTests : IAsyncLifetime
         await _producer.ProduceAsync(_queues[0], "a");
         Task<Fetched> fetch = _peer.FetchAsync(
             Messages.Open(Long, Messages.From(_queues[0], 0), Messages.From(_queues[1], 0)) with { MinBytes = 300 });
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
         await _producer.ProduceAsync(_queues[1], new string('b', 50));
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
         await _producer.ProduceAsync(_queues[0], new string('c', 200));
         Assert.Equal(["a", new string('c', 200), new string('b', 50)], (await fetch).Bodies);
     }
@@ -170,7 +170,7 @@ public sealed class FetchTests : IAsyncLifetime
     {
         Fetched first = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[0], 0)));
         Task<ErrorCode> parked = _peer.FetchRefusalAsync(first.Next(Long));
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
         Assert.Equal(
             ErrorCode.UnknownFetchSession, await _peer.FetchRefusalAsync(first.Next(Long) with { Sequence = 2 }));
         Assert.Equal(ErrorCode.UnknownFetchSession, await parked);
@@ -183,7 +183,7 @@ public sealed class FetchTests : IAsyncLifetime
     {
         Task<Fetched> fetch = _peer.FetchAsync(
             Messages.Open(Long, [.. _queues.Select(queue => Messages.From(queue, 0))]));
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
         await _producer.InvokeAsync(new DeleteTopicRequest("orders"));
         Assert.All((await fetch).Queues, queue => Assert.Equal(ErrorCode.UnknownQueue, queue.Header.Error));
     }
@@ -195,7 +195,7 @@ public sealed class FetchTests : IAsyncLifetime
         TestPeer[] peers = await Task.WhenAll(Enumerable.Range(0, 4).Select(i => _broker.ConnectAsync($"reader{i}")));
         Task<Fetched>[] parked =
             [.. peers.Take(3).Select(peer => peer.FetchAsync(Messages.Open(Long, Messages.From(_queues[0], 0))))];
-        await ParkedAsync(3);
+        await _producer.UntilParkedAsync(3);
         Assert.Equal(ErrorCode.LimitReached, await peers[3].FetchRefusalAsync(
             Messages.Open(Long, Messages.From(_queues[0], 0))));
         await _producer.ProduceAsync(_queues[0], "a");
@@ -234,7 +234,7 @@ public sealed class FetchTests : IAsyncLifetime
         Fetched third = await _peer.FetchAsync(Messages.Open(0, Messages.From(_queues[2], 0)));
         Assert.Equal(ErrorCode.UnknownFetchSession, await _peer.FetchRefusalAsync(first.Next()));
         Task<Fetched>[] parked = [_peer.FetchAsync(second.Next(Long)), _peer.FetchAsync(third.Next(Long))];
-        await ParkedAsync(2);
+        await _producer.UntilParkedAsync(2);
         Assert.Equal(
             ErrorCode.LimitReached, await _peer.FetchRefusalAsync(Messages.Open(0, Messages.From(_queues[0], 0))));
         await _producer.ProduceAsync(_queues[1], "a");
@@ -247,10 +247,10 @@ public sealed class FetchTests : IAsyncLifetime
     {
         TestPeer reader = await _broker.ConnectAsync("reader");
         Task<ErrorCode> fetch = reader.FetchRefusalAsync(Messages.Open(Long, Messages.From(_queues[0], 0)));
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
         await reader.DisposeAsync();
         await Assert.ThrowsAsync<RemotingException>(() => fetch);
-        await ParkedAsync(0);
+        await _producer.UntilParkedAsync(0);
         await Eventually.TrueAsync(
             async () => await _producer.FigureAsync("broker.fetchSessions") == 0, "its sessions end behind its fetches");
         Assert.Equal(ErrorCode.None, (await _producer.ProduceAsync(_queues[0], "a")).Error);
@@ -353,7 +353,4 @@ public sealed class FetchTests : IAsyncLifetime
             ErrorCode.InvalidArgument,
             (await _peer.RefusalAsync(new FindOffsetsRequest([new OffsetQuestion(key, -3)]))).Code);
     }
-
-    private Task ParkedAsync(int count) => Eventually.TrueAsync(
-        async () => await _producer.FigureAsync("broker.parkedFetches") == count, $"{count} fetches should wait.");
 }

@@ -53,7 +53,7 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
         }
 
         Assert.Equal(1, await _producer.FigureAsync("broker.fetchRequests"));
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
     }
 
     [Fact]
@@ -86,8 +86,8 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
     {
         const int WaitMs = 300;
         bool isOver = false;
-        AnswerReader reader = Follow(Messages.Open(WaitMs, Messages.From(_queue, 0)));
         long began = Stopwatch.GetTimestamp();
+        AnswerReader reader = Follow(Messages.Open(WaitMs, Messages.From(_queue, 0)));
         var producing = Task.Run(async () =>
         {
             while (!Volatile.Read(ref isOver))
@@ -167,7 +167,7 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
         AnswerReader reader = Follow();
         await _producer.ProduceAsync(_queue, "a");
         (Fetched answer, _) = await reader.NextAsync();
-        await ParkedAsync(1);
+        await _producer.UntilParkedAsync(1);
         Assert.Equal(ErrorCode.UnknownFetchSession, await _peer.FetchRefusalAsync(answer.Next(Long)));
         EQueueException refusal = await Assert.ThrowsAsync<EQueueException>(reader.NextAsync);
         Assert.Equal(ErrorCode.UnknownFetchSession, refusal.Code);
@@ -202,7 +202,7 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
         await _producer.ProduceAsync(_queue, "a");
         await reader.NextAsync();
         await _peer.DisposeAsync();
-        await ParkedAsync(0);
+        await _producer.UntilParkedAsync(0);
         await Eventually.TrueAsync(async () => await _producer.FigureAsync("broker.fetchSessions") == 0);
         await _producer.ProduceAsync(_queue, "b");
     }
@@ -243,7 +243,4 @@ public sealed class FollowedAnswerTests : IAsyncLifetime
         _peer.Follow(Opcode.Fetch, TestPeer.Encode(request ?? Messages.Open(Long, Messages.From(_queue, 0))), reader);
         return reader;
     }
-
-    private Task ParkedAsync(int count) => Eventually.TrueAsync(
-        async () => await _producer.FigureAsync("broker.parkedFetches") == count);
 }

@@ -86,8 +86,7 @@ public sealed class RestartTests
         await using TestPeer peer = await broker.ConnectAsync();
         QueueId queue = (await peer.CreateTopicAsync("orders")).Queues[0].Id;
         Task<Fetched> fetch = peer.FetchAsync(Messages.Open(60_000, Messages.From(queue, 0)));
-        await Eventually.TrueAsync(
-            async () => await peer.FigureAsync("broker.parkedFetches") == 1, "The fetch should wait.");
+        await peer.UntilParkedAsync(1);
         await broker.Broker.StopAsync(CancellationToken.None);
         Assert.Empty((await fetch).Queues);
         await broker.Broker.Completion;

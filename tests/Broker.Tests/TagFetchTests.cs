@@ -1,6 +1,5 @@
 using EQueue.Protocol;
 using EQueue.Remoting;
-using EQueue.Support;
 
 namespace EQueue.Broker.Tests;
 
@@ -37,16 +36,16 @@ public sealed class TagFetchTests : IAsyncLifetime
     public async Task GivenAParkedFetch_WhenOnlyUnwantedBatchesCome_ThenItWaitsAndIsToldTheWayAtItsEnd()
     {
         Task<Fetched> fetch = _peer.FetchAsync(Messages.Open(Wait, From(_queues[0], Wanted), From(_queues[1], Wanted)));
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         for (int third = 0; third < 9; third++)
         {
             await ProduceAsync(_queues[0], Other, "no", "no");
-            await ParkedAsync();
+            await _producer.UntilParkedAsync(1);
             Assert.False(fetch.IsCompleted);
             _time.Advance(TimeSpan.FromSeconds(3));
         }
 
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         _time.Advance(TimeSpan.FromSeconds(4));
         Fetched told = await fetch.WaitAsync(TimeSpan.FromSeconds(15), TestContext.Current.CancellationToken);
         FetchedQueue moved = Assert.Single(told.Queues);
@@ -55,9 +54,9 @@ public sealed class TagFetchTests : IAsyncLifetime
 
         // The session continues where it was, without being told again.
         fetch = _peer.FetchAsync(told.Next(Wait));
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         await ProduceAsync(_queues[0], Other, "no");
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         await ProduceAsync(_queues[0], Wanted, "yes");
         Fetched given = await fetch;
         Assert.Equal(["yes"], given.Bodies);
@@ -69,9 +68,9 @@ public sealed class TagFetchTests : IAsyncLifetime
     public async Task GivenSomethingWantedElsewhere_WhenItIsGiven_ThenTheWayInTheOthersIsToldWithIt()
     {
         Task<Fetched> fetch = _peer.FetchAsync(Messages.Open(Wait, From(_queues[0], Wanted), From(_queues[1], Wanted)));
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         await ProduceAsync(_queues[0], Other, "no");
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         await ProduceAsync(_queues[1], Wanted, "yes");
         Fetched given = await fetch;
         Assert.Equal(["yes"], given.Bodies);
@@ -121,7 +120,7 @@ public sealed class TagFetchTests : IAsyncLifetime
         FetchedQueueHeader header = Assert.Single(told.Queues).Header;
         Assert.Equal((PassedQueues.MaxUntoldMessages, 0), (header.Next.Value, header.EntriesSize));
         Task<Fetched> fetch = _peer.FetchAsync(told.Next(Wait));
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         Assert.False(fetch.IsCompleted);
     }
 
@@ -168,9 +167,9 @@ public sealed class TagFetchTests : IAsyncLifetime
     public async Task GivenTheWayIsNotToldYet_WhenTheTopicIsDeleted_ThenOnlyThatIsAnswered()
     {
         Task<Fetched> fetch = _peer.FetchAsync(Messages.Open(Wait, From(_queues[0], Wanted)));
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         await ProduceAsync(_queues[0], Other, "no");
-        await ParkedAsync();
+        await _producer.UntilParkedAsync(1);
         await _producer.InvokeAsync(new DeleteTopicRequest("orders"));
         Assert.Equal(ErrorCode.UnknownQueue, Assert.Single((await fetch).Queues).Header.Error);
     }
@@ -220,7 +219,4 @@ public sealed class TagFetchTests : IAsyncLifetime
         ProduceResult[] results = Messages.ReadProduced(await _producer.SendAsync(Opcode.Produce, body));
         Assert.All(results, result => Assert.Equal(ErrorCode.None, result.Error));
     }
-
-    private Task ParkedAsync() => Eventually.TrueAsync(
-        async () => await _producer.FigureAsync("broker.parkedFetches") == 1);
 }

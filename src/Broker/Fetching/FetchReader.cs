@@ -58,7 +58,7 @@ internal sealed class FetchReader
             AnswerMemory.SmallestBuffer,
             _limits.MaxFetchBytes);
         FetchAnswer answer = session.TakeAnswer();
-        int limit = AnswerMemory.Grant(budget, Math.Min(session.Request.MaxBytes, _limits.MaxFetchBytes));
+        int limit = AnswerMemory.Grant(budget, session.Request.MaxBytes);
         answer.Begin(AnswerMemory.RentFrame(budget, Math.Min(size, limit + FrameMargin)), limit);
         answer.Limit = _quotas.ShareOf(session.Peer, limit);
         answer.IsTight = budget.IsSpent && !isLast;

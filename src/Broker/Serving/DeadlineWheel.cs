@@ -4,10 +4,10 @@ namespace EQueue.Broker;
 /// <remarks>
 /// Thread-safe. Adding and removing cost the same however many wait; a wait ends up to one tick late. The timer rings
 /// when the next wait ends, and each 400 ms at least, so that a parked request costs next to nothing. The clock counts
-/// only time in which the wheel turned: a gap of more than <see cref="LongestGap"/> between two turns, or until
-/// a thread is free to end a wait, is a pause of this process or its machine, and no wait ends for that.
+/// only time in which the wheel turned: a gap of more than <see cref="LongestGap"/> between two turns is a pause of
+/// this process, its pool or its machine, and no wait ends for that.
 /// </remarks>
-internal sealed class DeadlineWheel<T> : IDisposable
+internal sealed class DeadlineWheel<T> : IThreadPoolWorkItem, IDisposable
     where T : class, IDeadline
 {
     private const int SlotCount = 512;
@@ -31,6 +31,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
     private long _nextTick;
     private int _count;
     private bool _isTicking;
+    private bool _isThePools;
     private bool _isDisposed;
 
     /// <param name="time">Measures the waits.</param>
@@ -40,7 +41,7 @@ internal sealed class DeadlineWheel<T> : IDisposable
         _time = time;
         _onDue = onDue;
         _started = time.GetTimestamp();
-        _timer = TickThread.CreateTimer(time, Turn);
+        _timer = TickThread.CreateTimer(time, Look);
     }
 
     /// <summary>Time since the wheel was made, without pauses. Steps back by up to the longest gap after one.</summary>
@@ -106,55 +107,68 @@ internal sealed class DeadlineWheel<T> : IDisposable
         return elapsed - _paused;
     }
 
-    /// <returns>The waits that are over; null = none.</returns>
-    private DueWaits? Turn()
+    /// <summary>Turns the wheel where no wait is over; else a thread of the pool is to, and until it does the wheel
+    /// stands still: a pool that has no thread to spare is a pause as well.</summary>
+    /// <returns>What the pool is to do; null = nothing.</returns>
+    private IThreadPoolWorkItem? Look()
     {
-        List<T> due = [];
-        TimeSpan foundAt;
         lock (_gate)
         {
-            TimeSpan elapsed = _time.GetElapsedTime(_started);
-            if (elapsed - _lastTurn > LongestGap)
-                _paused += elapsed - _lastTurn - Tick;
-            _lastTurn = elapsed;
-            foundAt = elapsed - _paused;
-            long now = foundAt.Ticks / Tick.Ticks;
-            long from = Math.Max(_lastTick + 1, now - SlotCount + 1);
-            for (long tick = from; tick <= now; tick++)
-                CollectDue((int)(tick % SlotCount), now, due);
-            _lastTick = Math.Max(_lastTick, now);
-            _isTicking = _count > 0 && !_isDisposed;
-            if (_isTicking)
-                GoOn(NextTick(now), now);
-            else if (!_isDisposed)
-                _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            if (_isThePools)
+                return null;
+            _isThePools = MayBeDue();
+            if (_isThePools)
+                return this;
+            Turn([]);
+            return null;
         }
-
-        return due.Count == 0 ? null : new DueWaits(this, due, foundAt);
     }
 
-    /// <summary>Ends waits that are over, unless no thread was free for that for so long that it counts as a pause:
-    /// then what would have ended them may be on its way, and they have another tick.</summary>
-    /// <param name="due">The waits.</param>
-    /// <param name="foundAt">The wheel's time when they were found to be over.</param>
-    private void EndAll(List<T> due, TimeSpan foundAt)
+    void IThreadPoolWorkItem.Execute()
     {
+        List<T> due = [];
         lock (_gate)
         {
-            TimeSpan elapsed = _time.GetElapsedTime(_started);
-            if (Clock() - foundAt >= LongestGap)
-            {
-                (_lastTurn, _paused) = (elapsed, elapsed - foundAt);
-                _lastTick = foundAt.Ticks / Tick.Ticks;
-                foreach (T waiter in due.Where(waiter => waiter.Place.Slot < 0))
-                    Add(waiter, TimeSpan.Zero);
-                return;
-            }
+            _isThePools = false;
+            Turn(due);
         }
 
         foreach (T waiter in due)
             _onDue(waiter);
     }
+
+    /// <summary>Whether a wait is in the slots that the next turn goes over. Under the gate.</summary>
+    private bool MayBeDue()
+    {
+        long now = Clock().Ticks / Tick.Ticks;
+        for (long tick = FirstTick(now); tick <= now; tick++)
+        {
+            if (_slots[tick % SlotCount] is not null)
+                return true;
+        }
+
+        return false;
+    }
+
+    /// <summary>Takes out the waits that are over. Under the gate.</summary>
+    private void Turn(List<T> due)
+    {
+        TimeSpan elapsed = _time.GetElapsedTime(_started);
+        if (elapsed - _lastTurn > LongestGap)
+            _paused += elapsed - _lastTurn - Tick;
+        _lastTurn = elapsed;
+        long now = (elapsed - _paused).Ticks / Tick.Ticks;
+        for (long tick = FirstTick(now); tick <= now; tick++)
+            CollectDue((int)(tick % SlotCount), now, due);
+        _lastTick = Math.Max(_lastTick, now);
+        _isTicking = _count > 0 && !_isDisposed;
+        if (_isTicking)
+            GoOn(NextTick(now), now);
+        else if (!_isDisposed)
+            _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+    }
+
+    private long FirstTick(long now) => Math.Max(_lastTick + 1, now - SlotCount + 1);
 
     private void CollectDue(int slot, long now, List<T> due)
     {
@@ -213,10 +227,5 @@ internal sealed class DeadlineWheel<T> : IDisposable
         place.Slot = -1;
         place.Previous = place.Next = null;
         _count--;
-    }
-
-    private sealed class DueWaits(DeadlineWheel<T> wheel, List<T> waiters, TimeSpan foundAt) : IThreadPoolWorkItem
-    {
-        public void Execute() => wheel.EndAll(waiters, foundAt);
     }
 }

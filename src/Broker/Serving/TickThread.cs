@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Diagnostics.CodeAnalysis;
 
 namespace EQueue.Broker;
 
@@ -11,7 +10,6 @@ namespace EQueue.Broker;
 /// <para>For few timers: each delays the others while it looks whether there is something to do. What there is to do
 /// goes to the pool. What throws ends the process, as with a timer of the runtime.</para>
 /// </remarks>
-[SuppressMessage("Reliability", "CA2002", Justification = "Monitor.Wait needs an object, and nobody else has it.")]
 internal sealed class TickThread
 {
     private const long Never = long.MaxValue;

@@ -176,12 +176,15 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
         Pump();
     }
 
-    /// <summary>None for a reader that fetches little ahead: it decides about each answer.</summary>
-    TimeSpan IAnswersSink.LongestPause => _options.PrefetchBytes < _options.FetchBytes ? TimeSpan.Zero : _timeout;
+    /// <inheritdoc/>
+    TimeSpan IAnswersSink.LongestPause => TakesSeveral ? _timeout : TimeSpan.Zero;
+
+    /// <summary>A reader that fetches little ahead decides about each answer.</summary>
+    private bool TakesSeveral => _options.PrefetchBytes >= _options.FetchBytes;
 
     /// <summary>Whether another answer to the same fetch is welcome: no broker makes the reader hold much more than it
     /// asked for.</summary>
-    private bool TakesMore => _options.PrefetchBytes >= _options.FetchBytes
+    private bool TakesMore => TakesSeveral
         && _bufferedBytes <= _options.PrefetchBytes + (2L * _options.FetchBytes);
 
     /// <inheritdoc/>

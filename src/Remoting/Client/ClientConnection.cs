@@ -15,7 +15,6 @@ internal sealed class ClientConnection : IHandshakeChannel
     private readonly InFlightRing _ring;
     private readonly AnswerBurst _burst;
     private readonly CallClock _clock;
-    private readonly TimeProvider _time;
     private readonly Action<ClientConnection> _onClosing;
     private readonly FrameReader _reader;
     private Task _loop = Task.CompletedTask;
@@ -43,12 +42,11 @@ internal sealed class ClientConnection : IHandshakeChannel
         _ring = ring;
         _burst = new AnswerBurst(ring);
         _clock = clock;
-        _time = clock.Time;
         _onClosing = onClosing;
         RemoteEndPoint = remote;
-        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, _time, Close, ring.Gate);
+        Sender = new FrameSender(wire, options.MaxQueuedSendBytes, _clock.Time, Close, ring.Gate);
         _reader = new FrameReader(new WireReader(wire, options.ReceiveBufferBytes), options.MaxFrameBytes);
-        _lastReceived = _time.GetTimestamp();
+        _lastReceived = _clock.Time.GetTimestamp();
     }
 
     /// <inheritdoc/>
@@ -172,17 +170,17 @@ internal sealed class ClientConnection : IHandshakeChannel
         long lastReceived = Volatile.Read(ref _lastReceived);
         if (lastReceived >= _pingSent)
             _pingSent = 0;
-        TimeSpan silent = _time.GetElapsedTime(lastReceived);
+        TimeSpan silent = _clock.Time.GetElapsedTime(lastReceived);
         TimeSpan left = _options.KeepAliveInterval - silent;
         if (left <= TimeSpan.Zero)
         {
             if (_pingSent == 0)
             {
-                _pingSent = _time.GetTimestamp();
+                _pingSent = _clock.Time.GetTimestamp();
                 SendPing(0, FrameFlags.None, inline: false);
             }
 
-            left = _options.KeepAliveTimeout - _time.GetElapsedTime(_pingSent);
+            left = _options.KeepAliveTimeout - _clock.Time.GetElapsedTime(_pingSent);
             if (left <= TimeSpan.Zero)
                 Close(Failures.TimedOut($"the peer was silent for {silent} and did not answer a ping"));
         }
@@ -232,7 +230,7 @@ internal sealed class ClientConnection : IHandshakeChannel
 
     private void ReadFrames()
     {
-        Volatile.Write(ref _lastReceived, _time.GetTimestamp());
+        Volatile.Write(ref _lastReceived, _clock.Time.GetTimestamp());
         try
         {
             while (_reader.TryRead(out FrameHeader header, out ReadOnlyMemory<byte> payload))

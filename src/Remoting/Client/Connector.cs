@@ -14,7 +14,6 @@ internal sealed class Connector
     private readonly InFlightRing _ring;
     private readonly GuardedLogger _logger;
     private readonly CallClock _clock;
-    private readonly TimeProvider _time;
     private readonly Dialer _dialer;
     private readonly CancellationToken _stopping;
     private readonly Lock _publishing = new();
@@ -50,8 +49,7 @@ internal sealed class Connector
         _ring = ring;
         _logger = logger;
         _clock = clock;
-        _time = clock.Time;
-        _dialer = new Dialer(options, _time);
+        _dialer = new Dialer(options, _clock.Time);
         _stopping = stopping;
     }
 
@@ -102,11 +100,11 @@ internal sealed class Connector
             failures++;
             if (connection is not null)
             {
-                long since = _time.GetTimestamp();
+                long since = _clock.Time.GetTimestamp();
                 await ServeAsync(connection, watch, either.Token).ConfigureAwait(false);
 
                 // A server that accepts and then throws everybody out is not to be hammered.
-                if (_time.GetElapsedTime(since) >= _options.MaxReconnectDelay)
+                if (_clock.Time.GetElapsedTime(since) >= _options.MaxReconnectDelay)
                     failures = 0;
             }
 
@@ -127,7 +125,7 @@ internal sealed class Connector
         ConnectTarget target = _options.Plan?.Next() ?? new ConnectTarget(_endPoint, Timeout.InfiniteTimeSpan);
         if (_options.Plan is not null)
             _name = HostPort.Format(target.EndPoint);
-        using var patience = new CancellationTokenSource(target.Patience, _time);
+        using var patience = new CancellationTokenSource(target.Patience, _clock.Time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(ending, patience.Token);
         ClientConnection? connection = null;
         try
@@ -164,7 +162,7 @@ internal sealed class Connector
     {
         if (_options.HandshakeAsync is null)
             return;
-        using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _time);
+        using var timeout = new CancellationTokenSource(_options.ConnectTimeout, _clock.Time);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, ending);
         try
         {
@@ -270,7 +268,7 @@ internal sealed class Connector
             ?? TimeSpan.FromMilliseconds(RandomNumberGenerator.GetInt32(boundMs + 1));
         try
         {
-            await Task.Delay(delay, _time, ending).ConfigureAwait(false);
+            await Task.Delay(delay, _clock.Time, ending).ConfigureAwait(false);
         }
         catch (OperationCanceledException)
         {

@@ -1,7 +1,6 @@
 using EQueue.Broker.Tests.Groups;
 using EQueue.MessageStore;
 using EQueue.Protocol;
-using EQueue.Support;
 
 namespace EQueue.Broker.Tests.Queues;
 
@@ -152,7 +151,7 @@ public sealed class QueueStateTests : IAsyncLifetime
     {
         await using TestPeer reader = await _broker.ConnectAsync("reader");
         Task<Fetched> parked = reader.FetchAsync(Messages.Open(Long, Messages.From(_queues[0], 0)));
-        await Eventually.TrueAsync(async () => await _peer.FigureAsync("broker.parkedFetches") == 1);
+        await _peer.UntilParkedAsync(1);
         await AlterAsync(QueueState.Readable, QueueState.None, 0);
         await _peer.ProduceAsync(_queues[0], "hidden");
         FetchedQueue queue = Assert.Single((await parked).Queues);

@@ -91,14 +91,19 @@ public sealed class DeadlineWheelTests : IDisposable
         var first = new Waiter();
         var second = new Waiter();
         var third = new Waiter();
-        wheel.Add(first, TimeSpan.FromSeconds(1));
+        var slack = TimeSpan.FromSeconds(0.1);
+
+        // Over in the turn behind a slow one.
+        var wait = TimeSpan.FromMilliseconds(820);
+        wheel.Add(first, wait);
         wheel.Add(second, TimeSpan.FromSeconds(10));
         TimeSpan began = _time.Now;
+        _time.Advance(wait - Tick);
         _time.Starved = starved;
-        _time.Advance(TimeSpan.FromSeconds(1) + Tick);
+        _time.Advance(2 * Tick);
         Assert.Empty(_ended);
-        Assert.InRange(_time.Now - began, starved + TimeSpan.FromSeconds(1), starved + TimeSpan.FromSeconds(1.1));
-        Assert.InRange(wheel.Now, TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(1.1));
+        Assert.InRange(_time.Now - began, starved + wait, starved + wait + slack);
+        Assert.InRange(wheel.Now, wait, wait + slack);
 
         TimeSpan later = _time.Now;
         wheel.Add(third, TimeSpan.FromMilliseconds(100));

@@ -2,6 +2,7 @@ using System.Net;
 using System.Text;
 using EQueue.Protocol;
 using EQueue.Remoting;
+using EQueue.Support;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace EQueue.Broker.Tests;
@@ -94,6 +95,11 @@ internal sealed class TestPeer : IAsyncDisposable
     public async Task<long> FigureAsync(string name) =>
         (await InvokeAsync(new StatsRequest())).Find(name)
         ?? throw new InvalidOperationException($"No figure {name}.");
+
+    /// <summary>Waits until so many fetches wait at the broker.</summary>
+    public Task UntilParkedAsync(int count) =>
+        Eventually.TrueAsync(
+            async () => await FigureAsync("broker.parkedFetches") == count, $"{count} fetches should wait.");
 
     public async Task<TopicDescription> CreateTopicAsync(string topic, int queues = 1) =>
         await InvokeAsync(new CreateTopicRequest(topic, new TopicSettings { QueueCount = queues }));
