@@ -90,21 +90,21 @@ public sealed class SettingsTests
     [Fact]
     public void GivenSequencesNearTheirEnd_WhenBatchesAreNumbered_ThenTheyGoOnAtZero()
     {
-        var queue = new QueueLane(null!, 0, new QueueKey(0, new QueueId(1)), null!, 4096)
+        var pending = new PendingBatches(nextSequence: int.MaxValue - 1);
+        SendBatch[] batches = [new SendBatch(null!), new SendBatch(null!)];
+        foreach (SendBatch batch in batches)
         {
-            NextSequence = int.MaxValue - 1,
-        };
-        var batch = new SendBatch(null!);
-        batch.Open(queue, FrameBuffer.Rent(4096), 4096, SendBatch.MaxRecords, TimeProvider.System, 0, isTraced: false);
-        for (int i = 0; i < 5; i++)
-            Assert.True(batch.TryAppend(new RecordContent { Body = new OptionalBytes("x"u8) }));
-        queue.Add(batch);
+            batch.Open(
+                null!, FrameBuffer.Rent(4096), 4096, SendBatch.MaxRecords, TimeProvider.System, 0, isTraced: false);
+            for (int i = 0; i < 5; i++)
+                Assert.True(batch.TryAppend(new RecordContent { Body = new OptionalBytes("x"u8) }));
+            pending.Add(batch);
+            pending.MarkSent(batch, new ProducerSession(1, 0));
+        }
 
-        queue.MarkSent(batch, new ProducerSession(1, 0));
-
-        Assert.Equal(int.MaxValue - 1, batch.Sequence);
-        Assert.Equal(3, queue.NextSequence);
-        batch.Frame!.Dispose();
+        Assert.Equal([int.MaxValue - 1, 3], batches.Select(static batch => batch.Sequence));
+        foreach (SendBatch batch in batches)
+            batch.Frame!.Dispose();
     }
 
     [Fact]

@@ -16,6 +16,7 @@ internal sealed class SendTerms
 
     /// <summary>Completes when the last callback of a send that gave up has returned.</summary>
     private readonly TaskCompletionSource _told = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly long _deliveryTicks;
     private int _telling = 1;
     private int _moves;
 
@@ -25,6 +26,7 @@ internal sealed class SendTerms
         Time = time;
         Logger = logger;
         Closing = closing;
+        _deliveryTicks = time.TicksOf(options.DeliveryTimeout);
         Batches = new BatchPool(options.InlineCompletions, logger);
         Budget = new SendBudget(options.BufferMemoryBytes);
         _boundedBudget = new SendBudget(options.BufferMemoryBytes / BoundedShare * (BoundedShare - 1), Budget);
@@ -56,6 +58,16 @@ internal sealed class SendTerms
 
     /// <summary>The memory of one topic with a bounded backlog.</summary>
     public SendBudget NewBoundedBudget() => new(Options.BufferMemoryBytes / BoundedShare, _boundedBudget);
+
+    /// <summary>The pause before another attempt: it doubles.</summary>
+    public TimeSpan BackoffOf(int attempts)
+    {
+        TimeSpan pause = Options.RetryBackoffMin * Math.Pow(2, Math.Min(attempts - 1, 20));
+        return pause < Options.RetryBackoffMax ? pause : Options.RetryBackoffMax;
+    }
+
+    /// <summary>Whether the delivery timeout of a batch is over.</summary>
+    public bool IsOverdue(SendBatch batch, long now) => now - batch.CreatedAt >= _deliveryTicks;
 
     /// <summary>A batch goes from one lane to another. Under the gates of both.</summary>
     public void NoteMove() => Interlocked.Increment(ref _moves);

@@ -1,6 +1,7 @@
 namespace EQueue.Client;
 
-/// <summary>Batches in an order, linked through themselves: a batch is in one list at a time.</summary>
+/// <summary>Batches in an order, linked through themselves: a batch is in one list at a time. For <c>foreach</c>, in
+/// which the present batch may be taken out, without an allocation.</summary>
 /// <remarks>Belongs to the gate of the lane.</remarks>
 internal sealed class BatchList
 {
@@ -9,6 +10,8 @@ internal sealed class BatchList
     public SendBatch? First { get; private set; }
 
     public SendBatch? Last { get; private set; }
+
+    public Enumerator GetEnumerator() => new(First);
 
     /// <summary>Puts a batch behind the others.</summary>
     public void Add(SendBatch batch)
@@ -41,7 +44,24 @@ internal sealed class BatchList
     /// <summary>Adds a task for each batch, which completes when that is settled.</summary>
     public void Gather(List<Task> pending)
     {
-        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
+        foreach (SendBatch batch in this)
             pending.Add(batch.WhenDone());
+    }
+
+    /// <summary>Has the next batch before the present one is looked at.</summary>
+    public struct Enumerator(SendBatch? first)
+    {
+        private SendBatch? _next = first;
+
+        public SendBatch Current { get; private set; } = null!;
+
+        public bool MoveNext()
+        {
+            if (_next is not { } batch)
+                return false;
+            Current = batch;
+            _next = batch.Next;
+            return true;
+        }
     }
 }

@@ -15,21 +15,18 @@ internal static class BatchMoves
         BrokerLane lane = queue.Broker;
         if (queue.Topic.FindWritable(lane) is not { } target)
             return false;
-        SendBatch? next;
-        for (SendBatch? batch = queue.First; batch is not null; batch = next)
+        foreach (SendBatch batch in queue.Pending)
         {
-            next = batch.Next;
-
             // After a loss an older copy of it may still come, and the queue may take messages by then.
             if (batch.State != BatchState.Waiting || batch.HasKeys || batch.MayBeStored || batch.HadLoss)
                 continue;
-            queue.Remove(batch);
+            queue.Pending.Remove(batch);
             lane.Answers.OnGivenUp(batch, "goes elsewhere");
             target.TakeOver(batch);
         }
 
-        if (queue.First is null)
-            queue.RetryAt = 0;
+        if (queue.Pending.First is null)
+            queue.Pending.RetryAt = 0;
         lane.Dispatch.List(queue);
         lane.Dispatch.List(target);
         return true;
@@ -39,11 +36,11 @@ internal static class BatchMoves
     public static void LeaveBroker(BrokerLane lane)
     {
         // The memory of a bounded topic's lane is its own.
-        if (lane.IsBounded || !lane.Session.IsAwayFor(Absence))
+        if (lane.IsBounded || !lane.Session.Presence.IsAwayFor(Absence))
             return;
         List<QueueLane> queues;
         using (lane.Gate.Enter())
-            queues = [.. lane.Queues.Where(static queue => queue.First is not null || queue.Open is not null)];
+            queues = [.. lane.Queues.Where(static queue => queue.Pending.First is not null || queue.Open is not null)];
         foreach (QueueLane queue in queues)
         {
             if (queue.Topic.FindElsewhere(lane) is { } target)
@@ -60,18 +57,16 @@ internal static class BatchMoves
         {
             using (second.Gate.Enter())
             {
-                if (from.IsClosed || !from.Session.IsAway || to.IsClosed || to.IsAway || to.IsBounded)
+                if (from.IsClosed || !from.Session.Presence.IsAway || to.IsClosed || to.IsAway || to.IsBounded)
                     return;
                 if (queue.Open is { HasKeys: false })
                     from.Dispatch.CloseBatch(queue, wasFull: false);
-                SendBatch? next;
-                for (SendBatch? batch = queue.First; batch is not null; batch = next)
+                foreach (SendBatch batch in queue.Pending)
                 {
-                    next = batch.Next;
                     if (batch.Attempts > 0 || batch.HasKeys || batch.Size > to.Session.MaxBatchBytes)
                         continue;
                     from.Terms.NoteMove();
-                    queue.Remove(batch);
+                    queue.Pending.Remove(batch);
                     target.TakeOver(batch);
                 }
 

@@ -3,25 +3,6 @@ using EQueue.Remoting;
 
 namespace EQueue.Client;
 
-/// <summary>Outcome of handing a message to a lane.</summary>
-internal enum AppendStatus
-{
-    /// <summary>It is in a batch.</summary>
-    Appended,
-
-    /// <summary>The memory is used up.</summary>
-    NoRoom,
-
-    /// <summary>The batch is full and the topic takes another queue next.</summary>
-    Moved,
-
-    /// <summary>The lane's store is gone, or the producer is disposed.</summary>
-    Closed,
-
-    /// <summary>The message alone is larger than a batch may be.</summary>
-    TooLarge,
-}
-
 /// <summary>Everything that one producer sends to one broker, over a connection of its own.</summary>
 /// <remarks>
 /// <para>Owns the queues, their batches and the gate that guards them. Producers call it on any thread. Nothing is
@@ -37,7 +18,6 @@ internal sealed class BrokerLane : IAsyncDisposable
 
     private readonly Dictionary<QueueKey, QueueLane> _queues = [];
     private readonly CancellationTokenSource _closing = new();
-    private readonly bool _hasOthers;
     private EQueueException? _closeFailure;
     private bool _isClosed;
 
@@ -51,7 +31,7 @@ internal sealed class BrokerLane : IAsyncDisposable
         Terms = terms;
         Link = link;
         IsBounded = isBounded;
-        _hasOthers = hasOthers;
+        HasOthers = hasOthers;
         ProducerOptions options = terms.Options;
         Budget = isBounded ? terms.NewBoundedBudget() : terms.Budget;
         Packer = options.Compression == RecordCodec.None ? null : new BatchPacker(options.Compression);
@@ -71,6 +51,9 @@ internal sealed class BrokerLane : IAsyncDisposable
     public ServerAddress Address => Link.Address;
 
     public bool IsBounded { get; }
+
+    /// <summary>Whether messages may go to other brokers as well.</summary>
+    public bool HasOthers { get; }
 
     /// <summary>The part of the producer's memory that the lane keeps to, or all of it.</summary>
     public SendBudget Budget { get; }
@@ -104,7 +87,7 @@ internal sealed class BrokerLane : IAsyncDisposable
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
     /// <summary>Whether there is no connection on which it could send. Read by any thread.</summary>
-    public bool IsAway => Session.IsAway || !Link.Remoting.IsConnected;
+    public bool IsAway => Session.Presence.IsAway || !Link.Remoting.IsConnected;
 
     /// <summary>Why nothing is sent now, in words; null = nothing is known to be wrong.</summary>
     public string? Trouble => Link.Trouble is { } reason ? $"{Address}: {reason}"
@@ -115,14 +98,8 @@ internal sealed class BrokerLane : IAsyncDisposable
     {
         get
         {
-            long bytes = 0;
             using (Gate.Enter())
-            {
-                foreach (QueueLane queue in _queues.Values)
-                    bytes += queue.SentBytes;
-            }
-
-            return bytes;
+                return _queues.Values.Sum(static queue => queue.Pending.SentBytes);
         }
     }
 
@@ -168,15 +145,13 @@ internal sealed class BrokerLane : IAsyncDisposable
         out Awaitable awaitable)
     {
         awaitable = default;
+        AppendStatus status;
         bool mustDispatch;
-        AppendStatus status = AppendStatus.Appended;
         using (Gate.Enter())
         {
             if (_isClosed)
                 return AppendStatus.Closed;
-            SendBatch? batch = queue.Open;
-            if (batch is null || MustPart(batch, content.Key.HasValue) || !batch.TryAppend(content))
-                status = Renew(queue, content, ref batch);
+            status = queue.TryAppend(content, out SendBatch? batch);
             if (status == AppendStatus.Appended)
             {
                 if (callback is null)
@@ -205,29 +180,13 @@ internal sealed class BrokerLane : IAsyncDisposable
     {
         awaitable = default;
         taken = 0;
+        AppendStatus status;
         bool mustDispatch;
-        AppendStatus status = AppendStatus.Appended;
         using (Gate.Enter())
         {
             if (_isClosed)
                 return AppendStatus.Closed;
-            SendBatch? batch = queue.Open;
-            if (batch is not null && !MustPart(batch, run.HasKeys) && batch.Fits(run))
-            {
-                batch.Append(run);
-                taken = run.Count;
-            }
-            else if (batch is not null && !CloseOpen(queue, run.HasKeys))
-            {
-                status = AppendStatus.Moved;
-            }
-            else
-            {
-                status = queue.TryOpen(run, out batch, out taken);
-                if (status == AppendStatus.Appended)
-                    NoteOpened(queue, batch!);
-            }
-
+            status = queue.TryAppend(run, out SendBatch? batch, out taken);
             if (status == AppendStatus.Appended)
                 awaitable = new Awaitable(batch!, batch!.Issue(taken, receipt));
             mustDispatch = Dispatch.IsDue;
@@ -249,7 +208,7 @@ internal sealed class BrokerLane : IAsyncDisposable
             foreach (QueueLane queue in _queues.Values)
             {
                 if (topic is null || queue.Topic == topic)
-                    queue.Gather(pending);
+                    queue.Pending.Gather(pending);
             }
 
             Oneway.Gather(pending);
@@ -307,10 +266,8 @@ internal sealed class BrokerLane : IAsyncDisposable
             Dispatch.CloseAllOpen();
             foreach (QueueLane queue in _queues.Values)
             {
-                SendBatch? next;
-                for (SendBatch? batch = queue.First; batch is not null; batch = next)
+                foreach (SendBatch batch in queue.Pending)
                 {
-                    next = batch.Next;
                     if (batch.State != BatchState.Sent)
                         Fail(batch, CloseFailureOf(batch), failed);
                 }
@@ -332,40 +289,7 @@ internal sealed class BrokerLane : IAsyncDisposable
     public void Fail(SendBatch batch, EQueueException failure, List<SettledBatch> failed)
     {
         Session.NoteKnown(batch);
-        QueueLane.Of(batch).Remove(batch);
+        QueueLane.Of(batch).Pending.Remove(batch);
         failed.Add(new SettledBatch(batch, default, failure));
-    }
-
-    /// <summary>Where there are other brokers, messages with keys keep to themselves: they wait for theirs, and the
-    /// others must not have to.</summary>
-    private bool MustPart(SendBatch batch, bool isKeyed) => _hasOthers && batch.HasKeys != isKeyed;
-
-    /// <summary>Closes a batch that takes no more and opens one with <paramref name="content"/>. Under the
-    /// gate.</summary>
-    private AppendStatus Renew(QueueLane queue, in RecordContent content, ref SendBatch? batch)
-    {
-        if (batch is not null && !CloseOpen(queue, content.Key.HasValue))
-            return AppendStatus.Moved;
-        AppendStatus status = queue.TryOpen(content, out batch);
-        if (status == AppendStatus.Appended)
-            NoteOpened(queue, batch!);
-        return status;
-    }
-
-    /// <summary>Closes a batch that takes no more of what comes.</summary>
-    /// <param name="queue">Its queue.</param>
-    /// <param name="isKeyed">Whether that has keys; if not, another queue will do as well.</param>
-    /// <returns>False when it is to go to another queue.</returns>
-    private bool CloseOpen(QueueLane queue, bool isKeyed)
-    {
-        Dispatch.CloseBatch(queue, wasFull: !MustPart(queue.Open!, isKeyed));
-        return isKeyed || queue.Topic.Sticky == queue;
-    }
-
-    private void NoteOpened(QueueLane queue, SendBatch batch)
-    {
-        queue.Open = batch;
-        Dispatch.NoteOpened(batch);
-        Sweep.ArmSweep();
     }
 }

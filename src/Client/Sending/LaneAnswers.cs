@@ -16,7 +16,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
     /// <inheritdoc/>
     void IResponseSink.OnResponse(long token, ResponseFrame response)
     {
-        ProduceRequest request = lane.Dispatch.RequestOf(token);
+        ProduceRequest request = lane.Dispatch.Requests[token];
         using (response)
         {
             ReadOnlySpan<byte> payload = response.PayloadSpan;
@@ -55,7 +55,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
     /// <inheritdoc/>
     void IResponseSink.OnFailure(long token, RemotingException exception)
     {
-        ProduceRequest request = lane.Dispatch.RequestOf(token);
+        ProduceRequest request = lane.Dispatch.Requests[token];
         bool wasNotSent = exception.Error is RemotingError.TooLarge or RemotingError.Unreachable;
         FailRequest(request, lane.Link.FaultOf(exception), isUnknown: !wasNotSent);
         if (exception.Error is RemotingError.ConnectionLost or RemotingError.Unreachable)
@@ -66,45 +66,19 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
     /// <summary>Completes the messages of batches that have left their queues. Under no gate.</summary>
     public void SettleAll(List<SettledBatch> settled)
     {
-        foreach ((SendBatch batch, ProduceResult result, EQueueException? failure) in settled)
-        {
-            if (failure?.InnerException is ProducerClosedException closed)
-            {
-                // Logged once for each topic, when all have been counted.
-                _terms.NoteUnsent(batch.Owner.TopicName, batch.RecordCount, closed.MayBeStored);
-            }
-            else if (failure is not null)
-            {
-                Log.BatchFailed(
-                    _terms.Logger,
-                    batch.RecordCount,
-                    batch.Owner.TopicName,
-                    batch.Owner.Number,
-                    failure.Code,
-                    failure.Message);
-            }
-
-            batch.Trace.ObserveSettled(batch, _terms.Logger, lane.Address, failure);
-            batch.Settle(result, failure);
-        }
+        foreach (SettledBatch batch in settled)
+            batch.Settle(_terms, lane.Address);
     }
 
     /// <summary>A batch that is not stored has left its queue: those behind it are numbered again. Under the
     /// gate.</summary>
     public void OnGivenUp(SendBatch batch, string why)
     {
-        if (batch.Sequence < 0)
-            return;
         var queue = QueueLane.Of(batch);
-        if (batch.HadLoss)
+        if (!queue.Pending.TryNoteGap(batch))
         {
-            queue.NoteUntold(batch);
             lane.Session.BeginRenewal(
                 Renewal.NextEpoch, $"a batch for {queue} {why} and an answer to it was lost");
-        }
-        else
-        {
-            queue.NoteGap(batch);
         }
     }
 
@@ -113,10 +87,9 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
         BeginHold(request.Settled);
         lane.Dispatch.Run();
         SettleAll(request.Settled);
-        request.Clear();
         using (lane.Gate.Enter())
         {
-            lane.Dispatch.Return(request);
+            lane.Dispatch.Requests.Return(request);
             lane.Session.TryRenew();
         }
 
@@ -173,7 +146,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
         var queue = QueueLane.Of(batch);
         if (result.IsStored)
         {
-            queue.Remove(batch);
+            queue.Pending.Remove(batch);
             request.Settled.Add(new SettledBatch(batch, result, null));
             lane.Dispatch.List(queue);
             return;

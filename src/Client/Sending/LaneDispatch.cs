@@ -11,9 +11,6 @@ namespace EQueue.Client;
 /// network.</remarks>
 internal sealed class LaneDispatch
 {
-    /// <summary>Requests whose answers are still being worked through while the next ones are in flight.</summary>
-    private const int SpareRequests = 4;
-
     /// <summary>An answer that a request has waited in vain is on its way before its time is over here.</summary>
     private static readonly TimeSpan AnswerMargin = TimeSpan.FromSeconds(5);
 
@@ -25,8 +22,6 @@ internal sealed class LaneDispatch
 
     /// <summary>In the order of their turns.</summary>
     private readonly BatchList _open = new();
-    private readonly ProduceRequest[] _requests;
-    private readonly Stack<ProduceRequest> _freeRequests = new();
     private bool _isDispatching;
 
     public LaneDispatch(BrokerLane lane)
@@ -35,12 +30,7 @@ internal sealed class LaneDispatch
         _leaving = lane.Leaving;
         _options = lane.Terms.Options;
         _time = lane.Terms.Time;
-        _requests = new ProduceRequest[_options.MaxInFlight + SpareRequests];
-        for (int i = 0; i < _requests.Length; i++)
-        {
-            _requests[i] = new ProduceRequest(i);
-            _freeRequests.Push(_requests[i]);
-        }
+        Requests = new ProduceRequests(_options.MaxInFlight);
     }
 
     /// <summary>Whether something may leave and no thread dispatches: the caller is to <see cref="Run"/>.</summary>
@@ -48,14 +38,11 @@ internal sealed class LaneDispatch
         && (_ready.Count > 0
             || _leaving.IsItsTurn(_open.First?.Turn ?? LeavingRule.Never));
 
+    /// <summary>The requests that are in flight, and those that are free.</summary>
+    public ProduceRequests Requests { get; }
+
     /// <summary>Batches below this are gathered into one frame, which costs a copy.</summary>
     private int SmallBatchBytes => _options.BatchBytes / 4;
-
-    /// <summary>The request of an answer. Under no gate.</summary>
-    public ProduceRequest RequestOf(long token) => _requests[token];
-
-    /// <summary>Takes back a request that is done with.</summary>
-    public void Return(ProduceRequest request) => _freeRequests.Push(request);
 
     /// <summary>Sends what may be sent. Any thread, under no gate.</summary>
     public void Run()
@@ -88,13 +75,13 @@ internal sealed class LaneDispatch
     /// <summary>A queue has something to send, or its gap can be closed now.</summary>
     public void List(QueueLane queue)
     {
-        if (!queue.TryCloseGap())
+        if (!queue.Pending.TryCloseGap())
         {
             _lane.Session.BeginRenewal(
                 Renewal.NextEpoch, $"a batch for {queue} was given up and an answer of that queue was lost");
         }
 
-        if (queue.IsListed || queue.First is null)
+        if (queue.IsListed || queue.Pending.First is null)
             return;
         queue.IsListed = true;
         _ready.Enqueue(queue);
@@ -106,6 +93,7 @@ internal sealed class LaneDispatch
         batch.Turn = _leaving.NoteOpened();
         _open.Add(batch);
         ArmPace();
+        _lane.Sweep.ArmSweep();
     }
 
     /// <summary>Moves a queue's open batch to the pending ones.</summary>
@@ -142,7 +130,7 @@ internal sealed class LaneDispatch
             }
 
             var queue = QueueLane.Of(batch);
-            if (queue.HasUnsent)
+            if (queue.Pending.HasUnsent)
             {
                 _open.Remove(batch);
                 batch.Turn = _leaving.NoteOpened();
@@ -158,7 +146,7 @@ internal sealed class LaneDispatch
     /// <summary>Takes the batches of the next request; null when nothing may leave now.</summary>
     private ProduceRequest? TakeRequest()
     {
-        if (!_lane.Session.IsReady || _lane.IsClosed || !_leaving.HasRoom || _freeRequests.Count == 0)
+        if (!_lane.Session.IsReady || _lane.IsClosed || !_leaving.HasRoom || !Requests.HasFree)
             return null;
         if (!_lane.Link.Remoting.IsConnected)
         {
@@ -174,7 +162,7 @@ internal sealed class LaneDispatch
         if (batch is null)
             return null;
 
-        ProduceRequest request = _freeRequests.Pop();
+        ProduceRequest request = Requests.Take();
         request.Batches.Add(batch);
         int size = batch.Size;
         int records = batch.RecordCount;
@@ -231,7 +219,7 @@ internal sealed class LaneDispatch
 
     private void Send(ProduceRequest request)
     {
-        TimeSpan timeout = TimeoutOf(request);
+        TimeSpan timeout = request.TimeLeft(_lane.Terms, _lane.IsBounded);
         FrameBuffer frame = request.ToFrame(_options.Durability, timeout, _lane.Packer);
         request.Generation = _lane.Link.Remoting.ConnectionGeneration;
         request.ObserveLeaving(_lane.Terms, _lane.Address);
@@ -243,17 +231,5 @@ internal sealed class LaneDispatch
             _lane.Answers,
             request.Index,
             inlineAllowed: false);
-    }
-
-    /// <summary>How long a request may take: no longer than its oldest batch has left. One that may have to wait for
-    /// room is sent once: that its connection lives is the keep-alive's to find out.</summary>
-    private TimeSpan TimeoutOf(ProduceRequest request)
-    {
-        long oldest = long.MaxValue;
-        foreach (SendBatch batch in request.Batches)
-            oldest = Math.Min(oldest, batch.CreatedAt);
-        TimeSpan left = _options.DeliveryTimeout - _time.GetElapsedTime(oldest);
-        TimeSpan timeout = _lane.IsBounded || left < _options.RequestTimeout ? left : _options.RequestTimeout;
-        return timeout < TimeSpan.FromMilliseconds(1) ? TimeSpan.FromMilliseconds(1) : timeout;
     }
 }

@@ -30,31 +30,22 @@ internal sealed class OnewayBatches(BrokerLane lane)
         {
             if (lane.IsClosed)
                 return AppendStatus.Closed;
-            if (queue.OpenOneway is not { } batch || !batch.TryAppend(content))
-            {
-                if (queue.OpenOneway is not null)
-                {
-                    _full.Add(Close(queue, wasFull: true));
-                    if (!content.Key.HasValue && queue.Topic.Sticky != queue)
-                        return AppendStatus.Moved;
-                }
-
-                AppendStatus status = queue.TryOpen(content, out SendBatch? opened);
-                if (status != AppendStatus.Appended)
-                    return status;
-                queue.OpenOneway = opened;
-                _open.Add(opened!);
-            }
-
-            if (!_isRunning)
+            AppendStatus status = queue.TryAppendOneway(content);
+            if (status == AppendStatus.Appended && !_isRunning)
             {
                 _isRunning = true;
                 _loop = Task.Run(RunAsync);
             }
-        }
 
-        return AppendStatus.Appended;
+            return status;
+        }
     }
+
+    /// <summary>A queue has opened a batch. Under the gate.</summary>
+    public void NoteOpened(SendBatch batch) => _open.Add(batch);
+
+    /// <summary>The open batch of a queue takes no more. Under the gate.</summary>
+    public void CloseFull(QueueLane queue) => _full.Add(Close(queue, wasFull: true));
 
     /// <summary>Gathers what is not sent yet. Under the gate.</summary>
     public void Gather(List<Task> pending)
@@ -133,7 +124,7 @@ internal sealed class OnewayBatches(BrokerLane lane)
     {
         // Nothing that waits for a broker that is away makes those behind it wait as long again.
         RemotingClient remoting = lane.Link.Remoting;
-        if (!remoting.IsConnected && lane.Sweep.IsOverdue(batch, _terms.Time.GetTimestamp()))
+        if (!remoting.IsConnected && _terms.IsOverdue(batch, _terms.Time.GetTimestamp()))
             return Lost(batch, new RemotingException(RemotingError.Unreachable, "The broker was away for too long."));
         try
         {

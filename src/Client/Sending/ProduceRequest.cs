@@ -25,6 +25,21 @@ internal sealed class ProduceRequest(int index)
 
     public List<SettledBatch> Settled { get; } = [];
 
+    /// <summary>How long it may take: no longer than its oldest batch has left. One that may have to wait for room is
+    /// sent once: that its connection lives is the keep-alive's to find out.</summary>
+    /// <param name="terms">Of the producer.</param>
+    /// <param name="isBounded">Whether it may have to wait for room at the broker.</param>
+    public TimeSpan TimeLeft(SendTerms terms, bool isBounded)
+    {
+        ProducerOptions options = terms.Options;
+        long oldest = long.MaxValue;
+        foreach (SendBatch batch in Batches)
+            oldest = Math.Min(oldest, batch.CreatedAt);
+        TimeSpan left = options.DeliveryTimeout - terms.Time.GetElapsedTime(oldest);
+        TimeSpan timeout = isBounded || left < options.RequestTimeout ? left : options.RequestTimeout;
+        return timeout < TimeSpan.FromMilliseconds(1) ? TimeSpan.FromMilliseconds(1) : timeout;
+    }
+
     /// <summary>Encodes the batches: a single one leaves without a copy, several small ones are copied.</summary>
     public FrameBuffer ToFrame(Durability durability, TimeSpan timeout, BatchPacker? packer)
     {
@@ -84,6 +99,3 @@ internal sealed class ProduceRequest(int index)
         Settled.Clear();
     }
 }
-
-/// <summary>A batch that left the queue's pending list and is to be settled outside the gate.</summary>
-internal readonly record struct SettledBatch(SendBatch Batch, ProduceResult Result, EQueueException? Failure);

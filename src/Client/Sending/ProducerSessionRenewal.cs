@@ -2,39 +2,20 @@ using EQueue.Protocol;
 
 namespace EQueue.Client;
 
-/// <summary>What the next producer session must be.</summary>
-internal enum Renewal
-{
-    /// <summary>The present one is good.</summary>
-    None,
-
-    /// <summary>The same id in its next epoch.</summary>
-    NextEpoch,
-
-    /// <summary>A new id: the broker does not know the old one.</summary>
-    NewId,
-}
-
 /// <summary>A lane's connection and its producer session; without both nothing is sent.</summary>
 /// <remarks>
 /// <para>A gap in a queue's sequences ends the session: first every batch whose fate is unknown is sent once more under
 /// the old one, which tells whether it is stored; then the epoch rises and what is left is numbered anew from 0. A
 /// batch to which an answer was lost fails when one before it was given up with its fate unknown: old copies of both
 /// may have come until the epoch rose. So neither a loss of the answer nor an expiry can store a message twice.</para>
-/// <para>Owns the session, the loop that makes it, and what is known of the connection; under the lane's gate, but for
-/// what any thread may read.</para>
+/// <para>Owns the session and the loop that makes it; under the lane's gate, but for what any thread may read.</para>
 /// </remarks>
 internal sealed class ProducerSessionRenewal(BrokerLane lane)
 {
-    private readonly TimeProvider _time = lane.Terms.Time;
     private Task _loop = Task.CompletedTask;
     private ProducerSession _session = ProducerSession.None;
     private Renewal _renewal = Renewal.NewId;
     private EQueueException? _lastError;
-    private long _generation = -1;
-    private long _lostGeneration = -1;
-    private long _awaySince = lane.Terms.Time.GetTimestamp();
-    private volatile bool _isAway = true;
     private int _window = 1;
     private int _unknownBatches;
     private int _maxBatchBytes;
@@ -47,8 +28,8 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
     /// <summary>Whether batches may be sent. Under the gate.</summary>
     public bool IsReady => _isReady;
 
-    /// <summary>Whether there is no connection. Read by any thread.</summary>
-    public bool IsAway => _isAway;
+    /// <summary>Whether there is a connection.</summary>
+    public BrokerPresence Presence { get; } = new(lane.Terms.Time);
 
     /// <summary>Why there is no session. Read by any thread.</summary>
     public EQueueException? LastError => Volatile.Read(ref _lastError);
@@ -58,17 +39,15 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
 
     private bool CanRenew => _renewal != Renewal.None && _unknownBatches == 0 && lane.Leaving.InFlight == 0;
 
-    /// <summary>Whether the broker is away for so long. Read by any thread.</summary>
-    public bool IsAwayFor(TimeSpan time) => _isAway && _time.GetElapsedTime(Volatile.Read(ref _awaySince)) >= time;
-
     /// <summary>The batch of a queue that may be sent next. Under the gate.</summary>
-    public SendBatch? FindNext(QueueLane queue, long now) => queue.FindNext(now, _window, _renewal != Renewal.None);
+    public SendBatch? FindNext(QueueLane queue, long now) =>
+        queue.Pending.FindNext(now, _window, _renewal != Renewal.None);
 
     /// <summary>A batch leaves in this session. Under the gate.</summary>
     public void NoteLeaving(QueueLane queue, SendBatch batch)
     {
         NoteKnown(batch);
-        queue.MarkSent(batch, _session);
+        queue.Pending.MarkSent(batch, _session);
     }
 
     /// <summary>Whether a batch is stored is not known. Under the gate.</summary>
@@ -91,14 +70,8 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
     {
         using (lane.Gate.Enter())
         {
-            // A late failure of an older connection says nothing about the present one.
-            if (lostGeneration < _generation)
-                return;
-            _lostGeneration = lostGeneration ?? _generation;
-            if (!_isAway)
-                _awaySince = _time.GetTimestamp();
-            _isAway = true;
-            Prepare();
+            if (Presence.TryNoteLost(lostGeneration))
+                Prepare();
         }
     }
 
@@ -173,7 +146,7 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
 
         if (attempts == 1 && exception.Code != ErrorCode.ConnectionLost)
             Log.SessionFailed(lane.Terms.Logger, lane.Address, exception.Message);
-        await Task.Delay(lane.Sweep.BackoffOf(attempts), _time, lane.Closing)
+        await Task.Delay(lane.Terms.BackoffOf(attempts), lane.Terms.Time, lane.Closing)
             .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         return true;
     }
@@ -183,7 +156,7 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
         HelloResponse hello = await lane.Link.ConnectAsync(Timeout.InfiniteTimeSpan, cancellationToken)
             .ConfigureAwait(false);
         long generation = lane.Link.Remoting.ConnectionGeneration;
-        if (generation <= Volatile.Read(ref _lostGeneration))
+        if (Presence.IsLost(generation))
             throw new EQueueException(ErrorCode.ConnectionLost, $"The connection to {lane.Address} is closing.");
         ProducerSession known;
         using (lane.Gate.Enter())
@@ -219,7 +192,7 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
     {
         List<SendBatch> untold = [];
         foreach (QueueLane queue in lane.Queues)
-            queue.Renumber(untold);
+            queue.Pending.Renumber(untold);
         foreach (SendBatch batch in untold)
             lane.Fail(batch, SendFaults.Untold(batch, lane), failed);
     }
@@ -228,10 +201,9 @@ internal sealed class ProducerSessionRenewal(BrokerLane lane)
     {
         _window = Math.Max((int)hello.SequenceWindow, 1);
         Volatile.Write(ref _maxBatchBytes, (int)Math.Min(hello.MaxBatchBytes, int.MaxValue));
-        _generation = generation;
+        Presence.NoteFound(generation);
         _isPreparing = false;
         _isReady = true;
-        _isAway = false;
         _lastError = null;
         foreach (QueueLane queue in lane.Queues)
             lane.Dispatch.List(queue);

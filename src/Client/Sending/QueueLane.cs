@@ -3,7 +3,7 @@ using EQueue.Remoting;
 
 namespace EQueue.Client;
 
-/// <summary>A queue as a producer sees it: the open batch, the closed ones in order, the next sequence.</summary>
+/// <summary>A queue as a producer sees it: it fills its open batch; those that are closed are pending.</summary>
 /// <remarks>Everything but the identity belongs to the gate of <see cref="Broker"/>.</remarks>
 internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, BrokerLane broker, int batchBytes)
     : IBatchOwner
@@ -20,12 +20,7 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     private const int FirstBufferBytes = 16 * 1024;
     private const int LeastBufferBytes = 4096;
 
-    private readonly BatchList _pending = new();
-    private long _nextOrdinal;
-    private long _gapOrdinal;
-    private int _gapSequence;
     private volatile bool _isWritable = true;
-    private long _untoldOrdinal = long.MaxValue;
 
     public TopicLane Topic { get; } = topic;
 
@@ -54,25 +49,13 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     public SendBound? Bound { get; set; }
 
     /// <summary>The batch that takes messages.</summary>
-    public SendBatch? Open { get; set; }
+    public SendBatch? Open { get; private set; }
 
     /// <summary>The batch that takes oneway messages.</summary>
-    public SendBatch? OpenOneway { get; set; }
+    public SendBatch? OpenOneway { get; private set; }
 
-    /// <summary>The oldest batch that is closed and not settled.</summary>
-    public SendBatch? First => _pending.First;
-
-    /// <summary>Whether a closed batch must leave before the open one can, and has yet to.</summary>
-    public bool HasUnsent => _pending.Last is { State: BatchState.Waiting };
-
-    /// <summary>Sequence of the next message in the present session.</summary>
-    public int NextSequence { get; set; }
-
-    /// <summary>Not before this time, in the time provider's units; 0 = at once.</summary>
-    public long RetryAt { get; set; }
-
-    /// <summary>Whether a batch with a sequence was given up and those behind it must be numbered again.</summary>
-    public bool HasGap { get; private set; }
+    /// <summary>The batches that are closed and not settled.</summary>
+    public PendingBatches Pending { get; } = new();
 
     /// <summary>Whether the queue waits for its turn in the broker's ready list.</summary>
     public bool IsListed { get; set; }
@@ -89,18 +72,6 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
         Bound?.MaxBytes ?? int.MaxValue,
         Broker.Session.MaxBatchBytes is > 0 and var told ? told : SafeBatchBytes);
 
-    /// <summary>Bytes of the batches in flight.</summary>
-    public long SentBytes
-    {
-        get
-        {
-            long bytes = 0;
-            for (SendBatch? batch = First; batch is not null; batch = batch.Next)
-                bytes += batch.State == BatchState.Sent ? batch.Size : 0;
-            return bytes;
-        }
-    }
-
     /// <summary>The queue of a batch.</summary>
     public static QueueLane Of(SendBatch batch) => (QueueLane)batch.Owner;
 
@@ -113,10 +84,109 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
 
     void IBatchOwner.OnContinuationsRan(int hold) => Broker.OnContinuationsRan(hold);
 
+    /// <summary>Puts a message into the open batch or, if that does not take it, into the next.</summary>
+    /// <param name="content">Encoded at once.</param>
+    /// <param name="batch">It is in this one, if the outcome is that it is in one.</param>
+    public AppendStatus TryAppend(in RecordContent content, out SendBatch? batch)
+    {
+        batch = Open;
+        bool isKeyed = content.Key.HasValue;
+        if (batch is not null && !MustPart(batch, isKeyed) && batch.TryAppend(content))
+            return AppendStatus.Appended;
+        if (!TryClose(isKeyed))
+            return AppendStatus.Moved;
+        AppendStatus status = TryOpen(content, out batch);
+        Use(batch);
+        return status;
+    }
+
+    /// <summary>Puts a run of messages into the open batch or, if it does not fit, into the next: all of them, or as
+    /// many as a batch takes.</summary>
+    /// <param name="run">Encoded at once.</param>
+    /// <param name="batch">They are in this one, if the outcome is that they are in one.</param>
+    /// <param name="taken">Messages that are in it.</param>
+    public AppendStatus TryAppend(in MessageRun run, out SendBatch? batch, out int taken)
+    {
+        batch = Open;
+        taken = 0;
+        if (batch is not null && !MustPart(batch, run.HasKeys) && batch.Fits(run))
+        {
+            batch.Append(run);
+            taken = run.Count;
+            return AppendStatus.Appended;
+        }
+
+        if (!TryClose(run.HasKeys))
+            return AppendStatus.Moved;
+        AppendStatus status = TryOpen(run, out batch, out taken);
+        Use(batch);
+        return status;
+    }
+
+    /// <summary>As <see cref="TryAppend(in RecordContent, out SendBatch)"/>, for a message that is not
+    /// acknowledged.</summary>
+    public AppendStatus TryAppendOneway(in RecordContent content)
+    {
+        if (OpenOneway is { } open)
+        {
+            if (open.TryAppend(content))
+                return AppendStatus.Appended;
+            Broker.Oneway.CloseFull(this);
+            if (!content.Key.HasValue && Topic.Sticky != this)
+                return AppendStatus.Moved;
+        }
+
+        AppendStatus status = TryOpen(content, out SendBatch? opened);
+        OpenOneway = opened;
+        if (opened is not null)
+            Broker.Oneway.NoteOpened(opened);
+        return status;
+    }
+
+    /// <summary>Moves the open batch to the pending ones.</summary>
+    public void Close(bool wasFull)
+    {
+        SendBatch batch = Open!;
+        Open = null;
+        Pending.Add(batch);
+        OnClosed(batch, wasFull);
+    }
+
+    /// <summary>Takes the open oneway batch.</summary>
+    public SendBatch CloseOneway(bool wasFull)
+    {
+        SendBatch batch = OpenOneway!;
+        OpenOneway = null;
+        OnClosed(batch, wasFull);
+        return batch;
+    }
+
+    /// <summary>Appends a batch of another queue to the pending ones.</summary>
+    public void TakeOver(SendBatch batch)
+    {
+        batch.MoveTo(this);
+        Pending.Add(batch);
+    }
+
+    /// <summary>Where there are other brokers, messages with keys keep to themselves: they wait for theirs, and the
+    /// others must not have to.</summary>
+    private bool MustPart(SendBatch batch, bool isKeyed) => Broker.HasOthers && batch.HasKeys != isKeyed;
+
+    /// <summary>Closes the open batch, which takes no more of what comes.</summary>
+    /// <param name="isKeyed">Whether that has keys; if not, another queue will do as well.</param>
+    /// <returns>False when it is to go to another queue.</returns>
+    private bool TryClose(bool isKeyed)
+    {
+        if (Open is null)
+            return true;
+        Broker.Dispatch.CloseBatch(this, wasFull: !MustPart(Open, isKeyed));
+        return isKeyed || Topic.Sticky == this;
+    }
+
     /// <summary>Opens a batch with its first message.</summary>
     /// <param name="content">Encoded at once.</param>
     /// <param name="batch">The batch; null when there is none.</param>
-    public AppendStatus TryOpen(in RecordContent content, out SendBatch? batch)
+    private AppendStatus TryOpen(in RecordContent content, out SendBatch? batch)
     {
         bool isTraced = ClientTrace.IsListenedTo;
         long size = RecordBatchBuilder.SizeOf(content, 0, 0);
@@ -132,7 +202,7 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
     /// <param name="run">Encoded at once.</param>
     /// <param name="batch">The batch; null when there is none.</param>
     /// <param name="taken">Messages that are in it.</param>
-    public AppendStatus TryOpen(in MessageRun run, out SendBatch? batch, out int taken)
+    private AppendStatus TryOpen(in MessageRun run, out SendBatch? batch, out int taken)
     {
         bool isTraced = ClientTrace.IsListenedTo;
         MessageRun part = run.First(Math.Min(run.Count, MaxRecords));
@@ -179,135 +249,11 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
         return AppendStatus.Appended;
     }
 
-    /// <summary>Moves the open batch to the pending ones.</summary>
-    public void Close(bool wasFull)
+    private void Use(SendBatch? batch)
     {
-        SendBatch batch = Open!;
-        Open = null;
-        Add(batch);
-        OnClosed(batch, wasFull);
-    }
-
-    /// <summary>Takes the open oneway batch.</summary>
-    public SendBatch CloseOneway(bool wasFull)
-    {
-        SendBatch batch = OpenOneway!;
-        OpenOneway = null;
-        OnClosed(batch, wasFull);
-        return batch;
-    }
-
-    /// <summary>Appends a batch of another queue to the pending ones.</summary>
-    public void TakeOver(SendBatch batch)
-    {
-        batch.MoveTo(this);
-        Add(batch);
-    }
-
-    /// <summary>Appends a closed batch to the pending ones.</summary>
-    public void Add(SendBatch batch)
-    {
-        batch.State = BatchState.Waiting;
-        _pending.Add(batch);
-    }
-
-    /// <summary>Takes a settled batch out.</summary>
-    public void Remove(SendBatch batch) => _pending.Remove(batch);
-
-    /// <summary>Adds a task for each batch that is closed and not settled.</summary>
-    public void Gather(List<Task> pending) => _pending.Gather(pending);
-
-    /// <summary>The batch to send next: the oldest that is not in flight, if it may leave now.</summary>
-    /// <param name="now">In the time provider's units.</param>
-    /// <param name="window">How many batches back the broker recognises one that it has stored.</param>
-    /// <param name="onlyUnknown">Whether only batches may leave whose fate is to be found out.</param>
-    public SendBatch? FindNext(long now, int window, bool onlyUnknown)
-    {
-        if (RetryAt > now)
-            return null;
-        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
-        {
-            if (batch.State == BatchState.Unknown)
-                return batch;
-            if (batch.State == BatchState.Waiting && !onlyUnknown)
-                return HasGap ? null : batch.Sequence >= 0 || IsWithin(window) ? batch : null;
-        }
-
-        return null;
-    }
-
-    /// <summary>A batch leaves; at its first sending it gets its place in the session.</summary>
-    public void MarkSent(SendBatch batch, ProducerSession session)
-    {
-        batch.WasHead = First == batch;
-        batch.State = BatchState.Sent;
-        batch.Attempts++;
-        if (batch.Sequence >= 0)
-            return;
-        batch.Session = session;
-        batch.Sequence = NextSequence;
-        batch.Ordinal = _nextOrdinal++;
-        NextSequence = (int)(((long)NextSequence + batch.RecordCount) & int.MaxValue);
-    }
-
-    /// <summary>A new session: whatever is pending is numbered anew from 0.</summary>
-    /// <param name="untold">Gets the batches that must not be: they may be stored, and that cannot be known.</param>
-    public void Renumber(List<SendBatch> untold)
-    {
-        NextSequence = 0;
-        HasGap = false;
-        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
-        {
-            if (batch.Sequence >= 0 && batch.HadLoss && batch.Ordinal > _untoldOrdinal)
-                untold.Add(batch);
-            batch.Sequence = -1;
-            batch.HadLoss = false;
-        }
-
-        _untoldOrdinal = long.MaxValue;
-    }
-
-    /// <summary>
-    /// A batch was given up while a copy of it may still reach the broker. Until the epoch rises, that would let in
-    /// the copies behind it as well, after the broker has said that it misses something before them.
-    /// </summary>
-    public void NoteUntold(SendBatch batch) => _untoldOrdinal = Math.Min(_untoldOrdinal, batch.Ordinal);
-
-    /// <summary>A batch that has its sequence will never be stored, and every attempt of it was answered.</summary>
-    public void NoteGap(SendBatch batch)
-    {
-        if (HasGap && _gapOrdinal <= batch.Ordinal)
-            return;
-        HasGap = true;
-        _gapOrdinal = batch.Ordinal;
-        _gapSequence = batch.Sequence;
-    }
-
-    /// <summary>Numbers the batches behind a gap again, once none of them is in flight.</summary>
-    /// <returns>False if the gap cannot be closed so: an answer was lost, and an older copy may still come.</returns>
-    public bool TryCloseGap()
-    {
-        if (!HasGap)
-            return true;
-        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
-        {
-            if (batch.Sequence < 0 || batch.Ordinal < _gapOrdinal)
-                continue;
-            if (batch.State == BatchState.Unknown || batch.HadLoss)
-                return false;
-            if (batch.State == BatchState.Sent)
-                return true;
-        }
-
-        HasGap = false;
-        NextSequence = _gapSequence;
-        for (SendBatch? batch = First; batch is not null; batch = batch.Next)
-        {
-            if (batch.Ordinal > _gapOrdinal)
-                batch.Sequence = -1;
-        }
-
-        return true;
+        Open = batch;
+        if (batch is not null)
+            Broker.Dispatch.NoteOpened(batch);
     }
 
     /// <summary>Learns how large the next batch should be, and has the topic go on with another queue.</summary>
@@ -319,9 +265,4 @@ internal sealed class QueueLane(TopicLane topic, int number, QueueKey key, Broke
             BufferBytes = Math.Max(BufferBytes / 2, Math.Min(LeastBufferBytes, batchBytes));
         Topic.OnBatchClosed(this, batch.Size);
     }
-
-    /// <summary>
-    /// Whether one more batch leaves the oldest unsettled one recognisable, should it have to be sent again.
-    /// </summary>
-    private bool IsWithin(int window) => First!.Sequence < 0 || _nextOrdinal - First.Ordinal < window;
 }

@@ -11,7 +11,6 @@ internal sealed class RetrySweep : IAsyncDisposable
     private readonly ProducerOptions _options;
     private readonly TimeProvider _time;
     private readonly ITimer _timer;
-    private readonly long _deliveryTicks;
     private readonly TimeSpan _interval;
     private long _timerDue = long.MaxValue;
     private long _sweepDue = long.MaxValue;
@@ -21,7 +20,6 @@ internal sealed class RetrySweep : IAsyncDisposable
         _lane = lane;
         _options = lane.Terms.Options;
         _time = lane.Terms.Time;
-        _deliveryTicks = _time.TicksOf(_options.DeliveryTimeout);
         TimeSpan quarter = _options.DeliveryTimeout / 4;
         _interval = quarter < LongestInterval ? quarter : LongestInterval;
         _timer = _time.CreateTimer(
@@ -51,20 +49,10 @@ internal sealed class RetrySweep : IAsyncDisposable
     {
         TimeSpan pause = retryAfterMs > 0
             ? TimeSpan.FromMilliseconds(Math.Min(retryAfterMs, _options.RetryBackoffMax.TotalMilliseconds))
-            : BackoffOf(attempts);
-        queue.RetryAt = _time.After(pause);
-        ArmSweep(queue.RetryAt);
+            : _lane.Terms.BackoffOf(attempts);
+        queue.Pending.RetryAt = _time.After(pause);
+        ArmSweep(queue.Pending.RetryAt);
     }
-
-    /// <summary>The pause before another attempt.</summary>
-    public TimeSpan BackoffOf(int attempts)
-    {
-        TimeSpan pause = _options.RetryBackoffMin * Math.Pow(2, Math.Min(attempts - 1, 20));
-        return pause < _options.RetryBackoffMax ? pause : _options.RetryBackoffMax;
-    }
-
-    /// <summary>Whether the delivery timeout of a batch is over.</summary>
-    public bool IsOverdue(SendBatch batch, long now) => now - batch.CreatedAt >= _deliveryTicks;
 
     private void ArmSweep(long due)
     {
@@ -109,22 +97,20 @@ internal sealed class RetrySweep : IAsyncDisposable
     /// <returns>Whether something is left that time can change.</returns>
     private bool Sweep(QueueLane queue, long now, List<SettledBatch> failed)
     {
-        if (queue.Open is { } open && IsOverdue(open, now))
+        if (queue.Open is { } open && _lane.Terms.IsOverdue(open, now))
             _lane.Dispatch.CloseBatch(queue, wasFull: false);
-        SendBatch? next;
-        for (SendBatch? batch = queue.First; batch is not null; batch = next)
+        foreach (SendBatch batch in queue.Pending)
         {
             // One that came from another queue may be older than those before it.
-            next = batch.Next;
-            if (batch.State == BatchState.Sent || !IsOverdue(batch, now))
+            if (batch.State == BatchState.Sent || !_lane.Terms.IsOverdue(batch, now))
                 continue;
             _lane.Fail(batch, SendFaults.Expired(batch, _lane), failed);
             _lane.Answers.OnGivenUp(batch, "ran out of time");
         }
 
-        if (queue.RetryAt > now)
-            ArmSweep(queue.RetryAt);
+        if (queue.Pending.RetryAt > now)
+            ArmSweep(queue.Pending.RetryAt);
         _lane.Dispatch.List(queue);
-        return queue.First is not null || queue.Open is not null;
+        return queue.Pending.First is not null || queue.Open is not null;
     }
 }
