@@ -87,6 +87,7 @@ internal sealed class LaneAnswers(BrokerLane lane) : IResponseSink
         BeginHold(request.Settled);
         lane.Dispatch.Run();
         SettleAll(request.Settled);
+        request.Clear();
         using (lane.Gate.Enter())
         {
             lane.Dispatch.Requests.Return(request);

@@ -31,10 +31,6 @@ internal sealed class ProduceRequests
     /// <summary>Takes a free one.</summary>
     public ProduceRequest Take() => _free.Pop();
 
-    /// <summary>Takes back one that is done with.</summary>
-    public void Return(ProduceRequest request)
-    {
-        request.Clear();
-        _free.Push(request);
-    }
+    /// <summary>Takes back one that is done with and cleared.</summary>
+    public void Return(ProduceRequest request) => _free.Push(request);
 }
