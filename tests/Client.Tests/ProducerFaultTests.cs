@@ -192,17 +192,14 @@ public sealed class ProducerFaultTests
             SmallBatches with { BatchBytes = 1024, DeliveryTimeout = TimeSpan.FromMilliseconds(500) });
         await producer.SendAsync("t", new byte[4], cancellationToken: Token);
         await fake.DisposeAsync();
-
-        // A client that has not seen yet that the broker is gone would hand them all to the system.
-        await Assert.ThrowsAsync<EQueueException>(
-            async () => await producer.SendAsync("t", new byte[4], cancellationToken: Token));
         for (int i = 0; i < Batches; i++)
             producer.SendOneway("t", new byte[900], cancellationToken: Token);
 
         var began = Stopwatch.StartNew();
         await producer.DisposeAsync();
 
-        Assert.InRange(began.Elapsed, TimeSpan.Zero, Batches / 3 * requestTimeout);
+        // One after the other they would take until the close timeout, ten seconds.
+        Assert.InRange(began.Elapsed, TimeSpan.Zero, Batches / 6 * requestTimeout);
     }
 
     [Fact]
