@@ -13,6 +13,10 @@ public static class FuzzRun
     /// <summary>Bytes that a reader may allocate for any input at all.</summary>
     private const long SpareBytes = 4 * 1024;
 
+    /// <summary>Inputs of a run that may be measured a second time. With tiered compilation, and only then, the runtime
+    /// allocates 5 to 8 KB on a thread now and then; what a reader takes it takes each time.</summary>
+    private const int MostRepeats = 3;
+
     /// <summary>Inputs over all readers of a test.</summary>
     public static int Inputs { get; } = LongRun.Length("EQUEUE_FUZZ_INPUTS", 100_000, 2_000_000);
 
@@ -35,30 +39,42 @@ public static class FuzzRun
             read([.. good]);
         var mutator = new ByteMutator(corpus, Seed);
         int readable = 0;
+        int repeats = 0;
         for (int number = 0; number < count; number++)
         {
-            Span<byte> input = mutator.Make(number);
-            long before = GC.GetAllocatedBytesForCurrentThread();
-            try
-            {
-                if (read(input))
-                    readable++;
-            }
-            catch (Exception exception)
+            long excess = Feed(name, mutator, number, bytesPerByte, read, out bool isReadable);
+            if (excess > 0 && repeats++ < MostRepeats)
+                excess = Feed(name, mutator, number, bytesPerByte, read, out isReadable);
+            if (excess > 0)
             {
                 throw new InvalidOperationException(
-                    $"{name} threw for {Describe(mutator, number)}: {exception.Message}", exception);
+                    $"{name} allocated {excess} bytes more than it may for {Describe(mutator, number)}");
             }
 
-            long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
-            if (allocated > SpareBytes + ((long)bytesPerByte * input.Length))
-            {
-                throw new InvalidOperationException(
-                    $"{name} allocated {allocated} bytes for {input.Length} of {Describe(mutator, number)}");
-            }
+            if (isReadable)
+                readable++;
         }
 
         return readable;
+    }
+
+    /// <returns>Bytes that were allocated beyond what the input allows.</returns>
+    private static long Feed(
+        string name, ByteMutator mutator, int number, int bytesPerByte, ByteReader read, out bool isReadable)
+    {
+        Span<byte> input = mutator.Make(number);
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        try
+        {
+            isReadable = read(input);
+        }
+        catch (Exception exception)
+        {
+            throw new InvalidOperationException(
+                $"{name} threw for {Describe(mutator, number)}: {exception.Message}", exception);
+        }
+
+        return GC.GetAllocatedBytesForCurrentThread() - before - SpareBytes - ((long)bytesPerByte * input.Length);
     }
 
     private static string Describe(ByteMutator mutator, int number) =>
