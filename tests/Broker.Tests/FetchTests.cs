@@ -206,6 +206,23 @@ public sealed class FetchTests : IAsyncLifetime
     }
 
     [Fact]
+    public async Task GivenFetchesThatFailed_WhenMoreOfThemThanSessionsMayBe_ThenTheConnectionMayFetchAgain()
+    {
+        TestPeer[] peers = await Task.WhenAll(Enumerable.Range(0, 3).Select(i => _broker.ConnectAsync($"reader{i}")));
+        FetchRequest waiting = Messages.Open(Long, Messages.From(_queues[0], 0));
+        Task<Fetched>[] parked = [.. peers.Select(peer => peer.FetchAsync(waiting))];
+        await _producer.UntilParkedAsync(3);
+        for (int i = 0; i < 5; i++)
+            Assert.Equal(ErrorCode.LimitReached, await _peer.FetchRefusalAsync(waiting));
+        await _producer.ProduceAsync(_queues[0], "a");
+        await Task.WhenAll(parked);
+        Assert.Equal(["a"], (await _peer.FetchAsync(waiting)).Bodies);
+        foreach (TestPeer peer in peers)
+            await peer.DisposeAsync();
+        await Eventually.TrueAsync(async () => await _producer.FigureAsync("broker.fetchSessions") == 1);
+    }
+
+    [Fact]
     public async Task GivenAListOfManyMoreQueuesThanThereAre_WhenASessionBegins_ThenLimitReachedIsAnswered()
     {
         FetchQueue[] queues =

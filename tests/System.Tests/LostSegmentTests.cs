@@ -31,10 +31,6 @@ public sealed class LostSegmentTests
         File.Delete(index);
 
         Assert.InRange(await CountAsync(client), 150, 299);
-
-        // The log counts on an index a moment after its file is there: a read before that passes over it.
-        await Eventually.TrueAsync(async () =>
-            await CountAsync(client) < 300 && (await ReadyAsync(server)).Text != "ready\n");
         Assert.Equal(
             (HttpStatusCode.OK, "ready, degraded: 1 segments of the log are lost\n"), await ReadyAsync(server));
         Assert.Equal(0, (await ProgramRun.RunAsync("Cli", "send", "t", "x", "--server", server.Address)).ExitCode);

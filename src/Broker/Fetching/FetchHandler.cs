@@ -106,7 +106,7 @@ internal sealed class FetchHandler : IBrokerModule, IRuleObserver, IDisposable
             return session;
         }
 
-        string message = session is null
+        string message = session is null or { Phase: FetchPhase.Ended }
             ? $"This connection has no fetch session {request.SessionId}."
             : session.Phase == FetchPhase.Idle
                 ? $"Sequence {session.NextSequence} of fetch session {session.Id} is due; {request.Sequence} came."

@@ -51,6 +51,7 @@ internal sealed class FetchSessions
         }
 
         PeerSessions sessions = peer.Feature<PeerSessions>();
+        sessions.ForgetEnded();
         if (sessions.ById.Count >= _limits.MaxFetchSessionsPerConnection && !EndRestingSession(peer))
         {
             peer.Refuse(

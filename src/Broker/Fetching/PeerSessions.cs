@@ -10,4 +10,14 @@ internal sealed class PeerSessions
     public Dictionary<uint, FetchSession> ById { get; } = [];
 
     public uint LastId { get; set; }
+
+    /// <summary>Lets go of sessions that a failure ended, on whatever thread it came: their places are free.</summary>
+    public void ForgetEnded()
+    {
+        foreach ((uint id, FetchSession session) in ById)
+        {
+            if (session.Phase == FetchPhase.Ended)
+                ById.Remove(id);
+        }
+    }
 }

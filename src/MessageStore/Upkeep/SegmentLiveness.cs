@@ -13,6 +13,8 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
     {
         long live = 0;
         rows = 0;
+        if (segment.IsLost)
+            return 0;
         foreach (SealedQueue row in RowsOf(segment))
         {
             rows++;
@@ -34,6 +36,8 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
             if (total <= maxBytes || !segment.HasIndex)
                 break;
             total -= segment.FileBytes;
+            if (segment.IsLost)
+                continue;
             foreach (SealedQueue row in RowsOf(segment))
             {
                 if (row.EntryCount > 0 && row.Queue != QueueId.State)
@@ -72,11 +76,10 @@ internal sealed class SegmentLiveness(CommitLog log, IDisk disk)
             : Math.Max(1, (long)((double)(row.NextOffset - start) / (row.NextOffset - row.FirstOffset) * row.Bytes));
     }
 
-    // Opened for this look alone: the files that readers have open are those that readers need.
+    // Opened for this look alone: the files that readers have open are those that readers need. A segment that is found
+    // to be lost meanwhile fails the look: without rows it would seem dead.
     private IEnumerable<SealedQueue> RowsOf(Segment segment)
     {
-        if (segment.IsLost)
-            yield break;
         using SealedIndex index = segment.OpenIndex(disk, log.LogId);
         foreach (SealedQueue row in index.ReadQueues())
             yield return row;
