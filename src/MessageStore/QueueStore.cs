@@ -46,7 +46,9 @@ public sealed partial class QueueStore : IAsyncDisposable
         var indexes = new SealedIndexes(_log, options, disk, _openSegments, skipper, logger, time);
         var pages = new ColdPages(_log, disk, options.PageCacheBytes);
         var reader = new EntryReader(_log, _openSegments, pages);
-        _diskReader = new DiskReader(_log, _openSegments, finder, _diskThreads, reader, indexes.Rebuild, logger);
+        var lost = new LostSegments(_log, _openSegments, logger);
+        _diskReader = new DiskReader(
+            _log, _openSegments, finder, _diskThreads, reader, indexes.Rebuild, lost, logger);
         _keyFinder = new KeyFinder(_log, _diskReader, skipper);
         try
         {
@@ -54,7 +56,7 @@ public sealed partial class QueueStore : IAsyncDisposable
             if (lead is null)
                 _log.SetTime(options.AcceptClock);
             _upkeep = new StoreUpkeep(
-                _log, options, disk, _clock, _openSegments, finder, indexes, _diskReader, _state, logger, time);
+                _log, options, disk, _clock, _openSegments, finder, indexes, lost, _diskReader, _state, logger, time);
             if (recovered.HasLostState)
                 _upkeep.WantSnapshot();
         }

@@ -49,6 +49,23 @@ public sealed class PackingTests : StoreTest
         }
     }
 
+    [Fact]
+    public async Task GivenASegmentThatIsGone_WhenNobodyReadIt_ThenTheOthersArePacked()
+    {
+        await using QueueStore store = await OpenAsync(Options);
+        (QueueId kept, QueueId gone) = await FillAsync(store);
+        await Eventually(() => Files(".index").Any());
+        File.Delete(Files(".log").First());
+
+        await PackAsync(store, gone);
+
+        Assert.Equal(1, store.Figures.SegmentsLost);
+        ReadResult start = (await ReadAsync(store, kept, 0)).Result;
+        Assert.Equal(ErrorCode.DamagedData, start.Error);
+        long rest = (Entries / EachNth) - start.NextOffset.Value;
+        Assert.Equal(rest, (await ReadAllAsync(store, kept, start.NextOffset.Value)).Count);
+    }
+
     [Theory]
     [InlineData(-1)]
     [InlineData(50)]

@@ -58,6 +58,54 @@ public sealed class SickDiskTests : StoreTest
         Assert.Equal((1, 0), await CountAsync(store, queues[0]));
     }
 
+    [Fact]
+    public async Task GivenTheOldestSegmentIsGone_WhenStartsMovePastItUnread_ThenTheCleanerRemovesIt()
+    {
+        await using QueueStore store = await OpenLoggedAsync(
+            SmallSegments with { SnapshotInterval = TimeSpan.FromSeconds(1) });
+        QueueId[] queues = [await OpenQueueAsync(store), await OpenQueueAsync(store)];
+        await FillAsync(store, queues);
+        Remove(SealedFiles()[0], withIndex: true);
+        await store.MoveStartsAsync([(queues[0], new QueueOffset(Bodies))], Cancel);
+        for (int start = Bodies / 2; store.Figures.SegmentsRemoved == 0; start++)
+        {
+            Assert.InRange(start, 0, Bodies + 600);
+            await AppendAsync(store, queues[1], "a");
+            await store.MoveStartsAsync([(queues[1], new QueueOffset(start))], Cancel);
+            await Support.Eventually.PassedAsync(TimeSpan.FromMilliseconds(100));
+        }
+
+        await Eventually(() => store.Figures.SegmentsLost == 0);
+    }
+
+    [Fact]
+    public async Task GivenASegmentThatIsGone_WhenTheNextIndexFollowsItUnread_ThenItIsWritten()
+    {
+        await using QueueStore store = await OpenLoggedAsync(SmallSegments);
+        QueueId idle = await OpenQueueAsync(store);
+        QueueId busy = await OpenQueueAsync(store);
+        using var gate = new Gate();
+        int begun = 0;
+        Disk.OnOpen = path =>
+        {
+            if (!path.EndsWith(LogFiles.IndexSuffix + LogFiles.TemporarySuffix, StringComparison.Ordinal))
+                return;
+            gate.Pass();
+            // What the idle queue was last is asked of the index before.
+            if (++begun == 2)
+                Remove(SealedFiles()[0], withIndex: true);
+        };
+        gate.Shut();
+        await AppendAsync(store, idle, "first");
+        for (int i = 0; store.Figures.Segments < 5; i++)
+            await store.AppendAsync(busy, TestBatch.OfSize(8_000, i), Durability.Policy, Cancel);
+        await AppendAsync(store, idle, "last");
+        gate.Open();
+
+        await Eventually(() => SealedFiles().Length == 3);
+        Assert.Equal(1, store.Figures.SegmentsLost);
+    }
+
     [Theory]
     [InlineData(0)]
     [InlineData(2)]

@@ -13,6 +13,7 @@ internal sealed class DiskReader(
     DiskThreads threads,
     EntryReader reader,
     Action<string> rebuildIndex,
+    LostSegments lost,
     ILogger logger)
 {
     /// <summary>A file that is missing that often is not one that the cleaner has just taken.</summary>
@@ -177,7 +178,7 @@ internal sealed class DiskReader(
                 isRebuilt = true;
                 Rebuild(exception.Path);
             }
-            catch (Exception exception) when (TryPassLost(exception))
+            catch (Exception exception) when (lost.TryNote(exception))
             {
                 // The segment is passed over from now on; another one may have been lost with it.
                 isRebuilt = false;
@@ -191,34 +192,10 @@ internal sealed class DiskReader(
         {
             rebuildIndex(path);
         }
-        catch (Exception exception) when (TryPassLost(exception))
+        catch (Exception exception) when (lost.TryNote(exception))
         {
             // There is nothing to make it from: the next look does without the segment.
         }
-    }
-
-    /// <summary>Whether a failure says that the file of a sealed segment is gone or cannot be opened. What it held is
-    /// lost then, and the rest is served: the same verdict as after a restart.</summary>
-    private bool TryPassLost(Exception failure)
-    {
-        string? path = failure switch
-        {
-            DiskException { Fault: DiskFault.NotFound or DiskFault.Io or DiskFault.Denied } disk => disk.Path,
-            StoreFormatException format => format.Path,
-            _ => null,
-        };
-        Segment? lost = path is null
-            ? null
-            : Array.Find(
-                log.Segments,
-                segment => segment is { HasIndex: true, IsLost: false }
-                    && (segment.Path == path || segment.IndexPath == path));
-        if (lost is null)
-            return false;
-        lost.IsLost = true;
-        segments.Forget(lost);
-        Log.SegmentLost(logger, failure, lost.Path, lost.BasePosition, lost.EndPosition);
-        return true;
     }
 
     /// <inheritdoc cref="WithWholeIndexes{T}"/>

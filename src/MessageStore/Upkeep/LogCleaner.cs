@@ -36,7 +36,7 @@ internal sealed class LogCleaner : IDisposable
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly Func<LogPosition> _replayFrom;
-    private readonly Action<string> _rebuildIndex;
+    private readonly UpkeepRepair _repair;
     private readonly SegmentLiveness _liveness;
     private readonly WorkSignal _signal = new();
     private readonly WorkSignal _stopSignal = new();
@@ -59,7 +59,7 @@ internal sealed class LogCleaner : IDisposable
     /// <param name="logger">For what was done.</param>
     /// <param name="time">Creation times of packs.</param>
     /// <param name="replayFrom">Recovery may begin here and needs what follows as it was written.</param>
-    /// <param name="rebuildIndex">Makes the index of that path again from its segment.</param>
+    /// <param name="repair">For files that are damaged or gone.</param>
     public LogCleaner(
         CommitLog log,
         StoreOptions options,
@@ -69,10 +69,10 @@ internal sealed class LogCleaner : IDisposable
         ILogger logger,
         TimeProvider time,
         Func<LogPosition> replayFrom,
-        Action<string> rebuildIndex)
+        UpkeepRepair repair)
     {
         (_log, _options, _disk, _directory, _open) = (log, options, disk, directory, open);
-        (_logger, _time, _replayFrom, _rebuildIndex) = (logger, time, replayFrom, rebuildIndex);
+        (_logger, _time, _replayFrom, _repair) = (logger, time, replayFrom, repair);
         _liveness = new SegmentLiveness(log, disk);
         foreach (DiskEntry entry in disk.List(directory))
         {
@@ -124,7 +124,7 @@ internal sealed class LogCleaner : IDisposable
             catch (Exception exception)
             {
                 Log.BackgroundFileFailed(_logger, exception, _directory);
-                hasWorked = IndexRepair.TryAfter(exception, _rebuildIndex, _logger);
+                hasWorked = _repair.TryAfter(exception);
             }
 
             if (!hasWorked || !_log.IsReadOnly)

@@ -24,7 +24,7 @@ internal sealed partial class LogKeeper : IDisposable
     private readonly IDisk _disk;
     private readonly string _directory;
     private readonly OpenSegments _open;
-    private readonly Action<string> _rebuildIndex;
+    private readonly UpkeepRepair _repair;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly WorkSignal _signal;
@@ -42,7 +42,7 @@ internal sealed partial class LogKeeper : IDisposable
         IDisk disk,
         string directory,
         OpenSegments open,
-        Action<string> rebuildIndex,
+        UpkeepRepair repair,
         ILogger logger,
         TimeProvider time)
     {
@@ -51,7 +51,7 @@ internal sealed partial class LogKeeper : IDisposable
         _disk = disk;
         _directory = directory;
         _open = open;
-        _rebuildIndex = rebuildIndex;
+        _repair = repair;
         _logger = logger;
         _time = time;
         _snapshots = LogFiles.Find(disk, directory, LogFiles.SnapshotSuffix);
@@ -144,7 +144,7 @@ internal sealed partial class LogKeeper : IDisposable
             if (!Volatile.Read(ref _isStopping) || _log.Fault is null)
             {
                 Log.BackgroundFileFailed(_logger, exception, _directory);
-                IndexRepair.TryAfter(exception, _rebuildIndex, _logger);
+                _repair.TryAfter(exception);
             }
             return false;
         }

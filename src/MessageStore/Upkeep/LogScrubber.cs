@@ -5,7 +5,8 @@ namespace EQueue.MessageStore;
 
 /// <summary>
 /// The scrub: reads every sealed segment and its index again, pass after pass, and reports bytes that are not as they
-/// were written. It changes nothing but damaged indexes, which it has rebuilt.
+/// were written. It changes nothing but damaged indexes, which it has rebuilt, and notes segments
+/// that are gone.
 /// </summary>
 /// <remarks>
 /// Owns one thread, none when the scrub is off; figures are read by any thread. Takes no lock of the log: it looks at
@@ -17,7 +18,7 @@ internal sealed class LogScrubber : IDisposable
     private readonly CommitLog _log;
     private readonly StoreOptions _options;
     private readonly string _directory;
-    private readonly Action<string> _rebuildIndex;
+    private readonly UpkeepRepair _repair;
     private readonly ILogger _logger;
     private readonly TimeProvider _time;
     private readonly uint _logSeed;
@@ -33,14 +34,14 @@ internal sealed class LogScrubber : IDisposable
         StoreOptions options,
         IDisk disk,
         string directory,
-        Action<string> rebuildIndex,
+        UpkeepRepair repair,
         ILogger logger,
         TimeProvider time)
     {
         _log = log;
         _options = options;
         _directory = directory;
-        _rebuildIndex = rebuildIndex;
+        _repair = repair;
         _logger = logger;
         _time = time;
         _logSeed = EntryHeader.SeedOf(log.LogId);
@@ -98,7 +99,7 @@ internal sealed class LogScrubber : IDisposable
         {
             if (_log.Fault is not null)
                 return;
-            if (segment.HasIndex && IsInLog(segment))
+            if (segment is { HasIndex: true, IsLost: false } && IsInLog(segment))
             {
                 ScrubGuarded(segment);
                 count++;
@@ -122,7 +123,7 @@ internal sealed class LogScrubber : IDisposable
         }
         catch (Exception exception) when (exception is not OperationCanceledException)
         {
-            if (IsInLog(segment))
+            if (IsInLog(segment) && !_repair.TryNoteGone(exception))
                 Log.ScrubFailed(_logger, exception, segment.Path);
         }
     }
@@ -167,7 +168,7 @@ internal sealed class LogScrubber : IDisposable
             string name = Path.GetFileName(path);
             DiskEntry found = _disk.List(_directory).FirstOrDefault(entry => entry.Name == name);
             Report(segment, path, basePosition.Value, found.Size);
-            _rebuildIndex(path);
+            _repair.RebuildIndex(path);
         }
     }
 

@@ -25,6 +25,7 @@ internal sealed class StoreUpkeep : IDisposable
     /// <param name="openSegments">The files that readers have open.</param>
     /// <param name="finder">Finds entries by the indexes.</param>
     /// <param name="indexes">The upkeep's from here on.</param>
+    /// <param name="lost">Notes segments that are gone.</param>
     /// <param name="reader">Reads from disk.</param>
     /// <param name="state">Takes the records of starts that move.</param>
     /// <param name="logger">For what was done.</param>
@@ -37,6 +38,7 @@ internal sealed class StoreUpkeep : IDisposable
         OpenSegments openSegments,
         EntryFinder finder,
         SealedIndexes indexes,
+        LostSegments lost,
         DiskReader reader,
         StateAppender state,
         ILogger logger,
@@ -46,11 +48,12 @@ internal sealed class StoreUpkeep : IDisposable
         string directory = log.Folder.Path;
         var folder = new LogFolderDisk(disk, log.Folder);
         _indexes = indexes;
-        _keeper = new LogKeeper(log, options, folder, directory, openSegments, indexes.Rebuild, logger, time);
+        var repair = new UpkeepRepair(indexes.Rebuild, lost, logger);
+        _keeper = new LogKeeper(log, options, folder, directory, openSegments, repair, logger, time);
         _cleaner = new LogCleaner(
-            log, options, folder, directory, openSegments, logger, time, () => _keeper.ReplayFrom, indexes.Rebuild);
+            log, options, folder, directory, openSegments, logger, time, () => _keeper.ReplayFrom, repair);
         _keeper.SnapshotTaken = _cleaner.Wake;
-        _scrubber = new LogScrubber(log, options, disk, directory, indexes.Rebuild, logger, time);
+        _scrubber = new LogScrubber(log, options, disk, directory, repair, logger, time);
         var planner = new RetentionPlanner(log, openSegments, finder);
         Starts = new StartMover(log, options, disk, clock, reader, state, _cleaner, _keeper, planner);
         if (options.MemoryFull == MemoryFull.OldestOut)
