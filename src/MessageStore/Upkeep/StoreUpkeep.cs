@@ -48,7 +48,7 @@ internal sealed class StoreUpkeep : IDisposable
         string directory = log.Folder.Path;
         var folder = new LogFolderDisk(disk, log.Folder);
         _indexes = indexes;
-        var repair = new UpkeepRepair(indexes.Rebuild, lost, logger);
+        var repair = new UpkeepRepair(disk, indexes.Rebuild, lost, logger);
         _keeper = new LogKeeper(log, options, folder, directory, openSegments, repair, logger, time);
         _cleaner = new LogCleaner(
             log, options, folder, directory, openSegments, logger, time, () => _keeper.ReplayFrom, repair);

@@ -5,10 +5,11 @@ namespace EQueue.MessageStore;
 /// <summary>What background work does about a file of a sealed segment that failed it: a damaged index is made again, a
 /// segment that is gone is noted as lost. Without that the work would fail at the same file again and again.</summary>
 /// <remarks>Thread-safe.</remarks>
+/// <param name="disk">Where the segments are.</param>
 /// <param name="rebuildIndex">Makes the index of this path again from its segment.</param>
 /// <param name="lost">Notes what is gone.</param>
 /// <param name="logger">Told when neither helps.</param>
-internal sealed class UpkeepRepair(Action<string> rebuildIndex, LostSegments lost, ILogger logger)
+internal sealed class UpkeepRepair(IDisk disk, Action<string> rebuildIndex, LostSegments lost, ILogger logger)
 {
     /// <summary>Makes again the index of this path.</summary>
     public void RebuildIndex(string path) => rebuildIndex(path);
@@ -40,9 +41,25 @@ internal sealed class UpkeepRepair(Action<string> rebuildIndex, LostSegments los
         }
     }
 
-    /// <summary>Notes the segment as lost whose file is not there. One that cannot be read just now is left to those
-    /// who want to read it.</summary>
+    /// <summary>Notes the segment as lost whose file is not in its folder. One that cannot be opened just now is left
+    /// to those who want to read it.</summary>
     /// <inheritdoc cref="LostSegments.TryNote"/>
     public bool TryNoteGone(Exception failure) =>
-        failure is DiskException { Fault: DiskFault.NotFound } && lost.TryNote(failure);
+        failure is DiskException { Fault: DiskFault.NotFound } missing
+        && !missing.Path.EndsWith(LogFiles.IndexSuffix, StringComparison.Ordinal)
+        && IsGone(missing.Path)
+        && lost.TryNote(failure);
+
+    private bool IsGone(string path)
+    {
+        try
+        {
+            string name = Path.GetFileName(path);
+            return !disk.List(Path.GetDirectoryName(path)!).Any(entry => entry.Name == name);
+        }
+        catch (DiskException)
+        {
+            return false; // the folder says nothing about its files
+        }
+    }
 }
