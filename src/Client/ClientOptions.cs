@@ -112,6 +112,13 @@ public sealed record ClientOptions
 
     /// <summary>Waits before another attempt at a broker: longer after each failure, but no more than 20 times
     /// <see cref="ReconnectBackoffMin"/>.</summary>
-    internal Task PauseAsync(int failures, CancellationToken cancellationToken) =>
-        Task.Delay(ReconnectBackoffMin * Math.Min(failures, 20), TimeProvider, cancellationToken);
+    /// <param name="failures">In a row.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="asked">What the broker asked for; no more than <see cref="ReconnectBackoffMax"/> of it.</param>
+    internal Task PauseAsync(int failures, CancellationToken cancellationToken, TimeSpan asked = default)
+    {
+        TimeSpan pause = ReconnectBackoffMin * Math.Min(failures, 20);
+        TimeSpan least = asked < ReconnectBackoffMax ? asked : ReconnectBackoffMax;
+        return Task.Delay(pause > least ? pause : least, TimeProvider, cancellationToken);
+    }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using EQueue.Protocol;
 using EQueue.Support;
 
@@ -116,6 +117,27 @@ public sealed class FetchFaultTests
         fake.Meet = fetch => fetch is 1 or 4 or 5 or 9 ? error : ErrorCode.None;
         Assert.Equal(Enumerable.Range(0, 200), await ReadAsync(fake));
         Assert.True(fake.FetchCount > 20);
+    }
+
+    [Theory]
+    [InlineData(ErrorCode.LimitReached, 6, 0, 1_000)] // 50 ms, 100 ms and so on
+    [InlineData(ErrorCode.ConnectionLost, 6, 0, 700)] // the first is no reason to wait
+    [InlineData(ErrorCode.LimitReached, 2, 500, 950)]
+    [InlineData(ErrorCode.LimitReached, 1, 3_600_000, 1_950)] // the longest pause bounds it
+    public async Task GivenFetchesThatFailInARow_WhenAskedAgain_ThenThePausesGrowAndAreAsLongAsTheBrokerAsks(
+        ErrorCode error, int failures, int askedMs, int leastMs)
+    {
+        await using FakeQueue fake = await FakeQueue.StartAsync(20);
+        fake.RetryAfter = TimeSpan.FromMilliseconds(askedMs);
+        fake.Meet = fetch => fetch < failures ? error : ErrorCode.None;
+        await using var client = new EQueueClient(fake.Address);
+        await using QueueReader reader = client.CreateReader(new ReaderOptions { StopAtEnd = true });
+        await reader.AssignAsync("t", 0, StartPosition.Begin, Token);
+        List<int> read = [];
+        long started = Stopwatch.GetTimestamp();
+        await ReadAsync(reader, read);
+        Assert.Equal(Enumerable.Range(0, 200), read);
+        Assert.InRange(Stopwatch.GetElapsedTime(started).TotalMilliseconds, leastMs, 30_000);
     }
 
     [Fact]

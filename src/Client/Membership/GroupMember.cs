@@ -220,7 +220,8 @@ internal sealed partial class GroupMember : IStreamOwner
             catch (EQueueException exception) when (exception.IsRetriable
                 && _terms.Client.TimeProvider.GetElapsedTime(begun) < _terms.Client.RequestTimeout)
             {
-                await _terms.Client.PauseAsync(attempt, cancellationToken).ConfigureAwait(false);
+                await _terms.Client
+                    .PauseAsync(attempt, cancellationToken, exception.RetryAfter).ConfigureAwait(false);
             }
         }
     }

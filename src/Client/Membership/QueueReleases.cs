@@ -107,7 +107,7 @@ internal sealed class QueueReleases(
             catch (EQueueException exception)
                 when (IsPassing(exception.Code) && !patience.IsCancellationRequested)
             {
-                await terms.Client.PauseAsync(attempt, patience)
+                await terms.Client.PauseAsync(attempt, patience, exception.RetryAfter)
                     .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             }
             catch (Exception exception) when (exception is EQueueException or OperationCanceledException)

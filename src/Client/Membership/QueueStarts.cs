@@ -58,7 +58,7 @@ internal sealed class QueueStarts(
         }
 
         Log.StartFailed(terms.Logger, terms.Group, fetch.Link.Address, exception.Message);
-        await terms.Client.PauseAsync(failures, session.Closing)
+        await terms.Client.PauseAsync(failures, session.Closing, exception.RetryAfter)
             .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 

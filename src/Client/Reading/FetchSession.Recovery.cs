@@ -3,6 +3,9 @@ namespace EQueue.Client;
 /// <content>After a failure: a new session, when there is a connection again.</content>
 internal sealed partial class FetchSession
 {
+    /// <summary>In a row: of the recovery, which has no fetch beside it, and reset by an answer.</summary>
+    private int _failures;
+
     /// <summary>
     /// Begins a new session: at once where the old one ended in order, else with a connection and a pause.
     /// </summary>
@@ -37,9 +40,8 @@ internal sealed partial class FetchSession
             if (fault is null)
             {
                 Log.FetchInterrupted(_logger, Link.Address, failure.Message);
-                bool isLost = failure.Code == ErrorCode.ConnectionLost;
-                TimeSpan pause = isLost ? TimeSpan.FromMilliseconds(1) : _client.ReconnectBackoffMin;
-                await Task.Delay(pause, _client.TimeProvider, _closing.Token).ConfigureAwait(false);
+                int failures = failure.Code == ErrorCode.ConnectionLost ? _failures++ : ++_failures;
+                await _client.PauseAsync(failures, _closing.Token, failure.RetryAfter).ConfigureAwait(false);
                 await Link.ConnectAsync(Timeout.InfiniteTimeSpan, _closing.Token).ConfigureAwait(false);
             }
         }

@@ -206,6 +206,8 @@ internal sealed partial class FetchSession : IAnswersSink, IAsyncDisposable
                 failure = Link.FaultOf(response);
             else
                 answer = TakeApart(response, ref failure);
+            if (failure is null)
+                _failures = 0;
             bool isFollowed = response.Header.Flags.HasFlag(FrameFlags.More);
             if (isFollowed && failure is null && TakesMore)
                 _sentAt = ClientMeter.Begin(_client.TimeProvider);

@@ -41,6 +41,9 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
     /// <summary>What the n-th fetch, from 0, meets instead of an answer: the frame's error, or ConnectionLost to close.</summary>
     public Func<int, ErrorCode> Meet { get; set; } = static _ => ErrorCode.None;
 
+    /// <summary>What goes with <see cref="Meet"/>'s errors.</summary>
+    public TimeSpan RetryAfter { get; set; }
+
     /// <summary>What the queue answers for an offset instead of entries.</summary>
     public Func<long, ErrorCode> QueueError { get; set; } = static _ => ErrorCode.None;
 
@@ -175,7 +178,7 @@ internal sealed class FakeQueue : IConnectionHandler, IAsyncDisposable
             if (_parked is { } parked)
                 Answer(connection, parked, new ErrorDetail(null, TimeSpan.Zero), ErrorCode.UnknownFetchSession);
             _parked = null;
-            Answer(connection, header, new ErrorDetail(null, TimeSpan.Zero), met);
+            Answer(connection, header, new ErrorDetail(null, RetryAfter), met);
             return;
         }
 
