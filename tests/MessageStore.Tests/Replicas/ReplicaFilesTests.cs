@@ -222,7 +222,14 @@ public sealed class ReplicaFilesTests
                 LogPosition before = leader.Watermarks.Written;
                 AppendItem[] items =
                     [new() { Queue = _queue, Batch = TestBatch.OfSize(size, 1), TagBits = uint.MaxValue }];
-                Assert.Equal(AppendStatus.Accepted, leader.Append(items, Durability.Written, new TestWaiter()));
+                // The next segment may not be made yet.
+                while (leader.Append(items, Durability.Written, new TestWaiter()) is var status
+                    && status != AppendStatus.Accepted)
+                {
+                    Assert.Equal(AppendStatus.NoRoom, status);
+                    await leader.WaitForRoomAsync(TestContext.Current.CancellationToken);
+                }
+
                 await Replica.SettleAsync(leader, isDurable: true);
                 if (isFed)
                 {
