@@ -50,16 +50,16 @@ internal sealed class UpkeepRepair(IDisk disk, Action<string> rebuildIndex, Lost
         && IsGone(missing.Path)
         && lost.TryNote(failure);
 
+    /// <summary>A folder that is gone itself, or a disk that does not answer, says nothing about its files.</summary>
     private bool IsGone(string path)
     {
         try
         {
-            string name = Path.GetFileName(path);
-            return !disk.List(Path.GetDirectoryName(path)!).Any(entry => entry.Name == name);
+            return !disk.Exists(path) && disk.Exists(Path.GetDirectoryName(path)!);
         }
         catch (DiskException)
         {
-            return false; // the folder says nothing about its files
+            return false;
         }
     }
 }
